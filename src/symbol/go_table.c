@@ -78,11 +78,106 @@ static bool find_section(Elf *elf, const char *name, GElf_Shdr *ret_header, Elf_
 	return false;
 }
 
-static bool read_header(struct go_table *table, Elf *elf)
+/* The value that the loader puts there; 0: it puts none. */
+static uint64_t relocated(Elf *elf, uint64_t address)
+{
+	GElf_Shdr header;
+	Elf_Scn *section;
+	Elf_Data *data;
+	GElf_Rela entry;
+
+	if (!find_section(elf, ".rela.dyn", &header, &section) || !header.sh_entsize)
+		return 0;
+	data = elf_getdata(section, NULL);
+	for (size_t i = 0; data && i < data->d_size / header.sh_entsize; i++)
+		if (gelf_getrela(data, (int)i, &entry) && entry.r_offset == address)
+			return (uint64_t)entry.r_addend;
+	return 0;
+}
+
+static uint64_t text_symbol(Elf *elf)
+{
+	GElf_Shdr header;
+	Elf_Scn *section;
+	Elf_Data *data;
+	GElf_Sym symbol;
+
+	if (!find_section(elf, ".symtab", &header, &section) || !header.sh_entsize)
+		return 0;
+	data = elf_getdata(section, NULL);
+	for (size_t i = 0; data && i < data->d_size / header.sh_entsize; i++) {
+		const char *name = gelf_getsym(data, (int)i, &symbol)
+					   ? elf_strptr(elf, header.sh_link, symbol.st_name)
+					   : NULL;
+
+		if (name && !strcmp(name, "runtime.text"))
+			return symbol.st_value;
+	}
+	return 0;
+}
+
+/* runtime.moduledata.text, by its place among the words (Go 1.26, which has the section). */
+#define MODULE_TEXT_WORD 22
+
+static uint64_t module_text(Elf *elf, size_t pointer)
+{
+	GElf_Shdr header;
+	Elf_Scn *section;
+	Elf_Data *data;
+	uint64_t text = 0;
+
+	if (!find_section(elf, ".go.module", &header, &section) || header.sh_type == SHT_NOBITS)
+		return 0;
+	data = elf_rawdata(section, NULL);
+	if (!data || !data->d_buf || data->d_size < (MODULE_TEXT_WORD + 1) * pointer)
+		return 0;
+	memcpy(&text, (const char *)data->d_buf + MODULE_TEXT_WORD * pointer, pointer);
+	return text ? text : relocated(elf, header.sh_addr + MODULE_TEXT_WORD * pointer);
+}
+
+static bool find_function(const struct go_table *table, uint64_t address, uint64_t *ret_entry,
+			  uint64_t *ret_at);
+
+/* Go's own linker puts nothing before its functions, of which the program's entry is one. */
+static bool begins_program(const struct go_table *table, Elf *elf)
+{
+	uint64_t entry, at;
+	GElf_Ehdr header;
+	const char *name;
+	uint32_t name_at;
+
+	if (!gelf_getehdr(elf, &header) || !find_function(table, header.e_entry, &entry, &at) ||
+	    entry != header.e_entry ||
+	    !read_u32(table, at + (table->has_wide_values ? table->pointer : 4), &name_at))
+		return false;
+	name = string_at(table, table->names + name_at);
+	return name && !strncmp(name, "_rt0_", 5);
+}
+
+/*
+ * Where the header's word is filled in when the program is loaded, or never (Go 1.26). Behind what
+ * another linker puts first, .text begins elsewhere: each name would be that of a function further
+ * on. 0: it is not known.
+ */
+static uint64_t find_text(struct go_table *table, Elf *elf, uint64_t word_address)
+{
+	GElf_Shdr header;
+	Elf_Scn *section;
+	uint64_t text = text_symbol(elf);
+
+	if (!text)
+		text = relocated(elf, word_address);
+	if (!text)
+		text = module_text(elf, table->pointer);
+	if (text || !find_section(elf, ".text", &header, &section))
+		return text;
+	table->text = header.sh_addr;
+	return begins_program(table, elf) ? header.sh_addr : 0;
+}
+
+static bool read_header(struct go_table *table, Elf *elf, uint64_t address)
 {
 	uint64_t words[HEADER_WORDS];
-	GElf_Shdr text;
-	Elf_Scn *section;
 	uint32_t magic;
 	bool has_text;
 
@@ -106,10 +201,11 @@ static bool read_header(struct go_table *table, Elf *elf)
 	table->files = words[4 + has_text];
 	table->values = words[5 + has_text];
 	table->functions = has_text ? words[7] : words[6];
-	/* filled in when the program is loaded, if that may be anywhere */
-	if (has_text && !table->text && find_section(elf, ".text", &text, &section))
-		table->text = text.sh_addr;
-	return table->function_count < table->size / 8;
+	if (table->function_count >= table->size / 8)
+		return false;
+	if (has_text && !table->text)
+		table->text = find_text(table, elf, address + 8 + 2 * (uint64_t)table->pointer);
+	return !has_text || table->text;
 }
 
 struct go_table go_table_open(Elf *elf)
@@ -128,7 +224,7 @@ struct go_table go_table_open(Elf *elf)
 		if (!data || !data->d_buf)
 			continue;
 		table = (struct go_table){.bytes = data->d_buf, .size = data->d_size};
-		if (read_header(&table, elf))
+		if (read_header(&table, elf, header.sh_addr))
 			return table;
 	}
 	return (struct go_table){0};
