@@ -195,16 +195,19 @@ class Server {
     const now = Date.parse(status.until);
     // its clock was set back
     if (this.kept.some(list => list && list.length && list[list.length - 1].end > now + 5000)) this.forget();
+    const top = Math.min(level, lengths.length - 1), periods = [];
     let after = now - span;
-    const periods = [];
-    for (let i = Math.min(level, lengths.length - 1); i >= 0; i--) {
-      const kept = this.kept[i] = (this.kept[i] || []).filter(period => period.end > now - span);
-      const reach = now - Math.min(span, 720 * lengths[i] / 1e6), newest = kept.length ? kept[kept.length - 1].end : 0;
+    for (let i = top; i >= 0; i--) {
+      const reach = now - Math.min(span, 720 * lengths[i] / 1e6);
+      // a page may stay open for weeks: no more than the server keeps, and of finer ones what is shown
+      const kept = this.kept[i] = (this.kept[i] || []).filter(period => period.end > (i === top ? reach : Math.max(reach, after)) - 1);
+      const newest = kept.length ? kept[kept.length - 1].end : 0;
       const from = Math.ceil(Math.max(after, reach, newest));
       const fresh = (await this.ask(`/api/history?step=${i ? Math.floor(lengths[i] / 1e9) : 0}&from=${from}`)).map(readPeriod);
-      kept.push(...fresh.filter(period => period.start > newest - 1));
+      // what a clock that was set back left in the server's list is of no time that has been
+      kept.push(...fresh.filter(period => period.end > newest + 1 && period.start <= now));
       const next = kept.filter(period => period.start > after - 1);
-      periods.push(...(i === level ? kept : next));
+      periods.push(...(i === top ? kept : next));
       if (periods.length) after = periods[periods.length - 1].end;
     }
     const stalls = status.stall_programs ? (await this.ask('/api/stalls')).map(readStalls) : [];
