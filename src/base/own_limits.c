@@ -35,33 +35,88 @@ static void take_directory(struct own_limits *limits, const char *directory)
 		limits->memory_bytes = most > used ? most - used : 0;
 }
 
-void own_limits_read_at(struct own_limits *ret_limits, const char *mount, const char *path)
+/* For how long its threads, or those below it, were kept from running by its cpu.max. */
+static uint64_t throttled_ns(const char *directory)
+{
+	char path[PATH_MAX + 64], line[128];
+	uint64_t us = 0;
+
+	snprintf(path, sizeof(path), "%s/cpu.stat", directory);
+	cleanup_file FILE *file = fopen(path, "re");
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "throttled_usec %" SCNu64, &us) == 1)
+			break;
+	return us * 1000;
+}
+
+/* Calls `take` for the cgroup and each above it, up to where the tree is mounted. */
+static void each_above(const char *mount, const char *path,
+		       void (*take)(void *data, const char *directory), void *data)
 {
 	char directory[PATH_MAX];
 	size_t root = strlen(mount);
 
-	*ret_limits = (struct own_limits){.memory_bytes = UINT64_MAX, .cpus = UINT_MAX};
 	if (snprintf(directory, sizeof(directory), "%s%s", mount, path) >= (int)sizeof(directory))
 		return;
 	while (strlen(directory) > root) {
-		take_directory(ret_limits, directory);
+		take(data, directory);
 		*strrchr(directory, '/') = '\0';
 	}
 	/* of a cgroup namespace it has limits, too */
-	take_directory(ret_limits, mount);
+	take(data, mount);
+}
+
+static void take_limits(void *data, const char *directory)
+{
+	take_directory(data, directory);
+}
+
+static void take_throttled(void *data, const char *directory)
+{
+	*(uint64_t *)data += throttled_ns(directory);
+}
+
+void own_limits_read_at(struct own_limits *ret_limits, const char *mount, const char *path)
+{
+	*ret_limits = (struct own_limits){.memory_bytes = UINT64_MAX, .cpus = UINT_MAX};
+	each_above(mount, path, take_limits, ret_limits);
+}
+
+uint64_t own_throttled_ns_at(const char *mount, const char *path)
+{
+	uint64_t ns = 0;
+
+	each_above(mount, path, take_throttled, &ns);
+	return ns;
+}
+
+/* Where it is in the tree of version 2. False: nowhere that can be found. */
+static bool find_own(char mount[PATH_MAX], char path[PATH_MAX])
+{
+	cleanup_file FILE *file = fopen("/proc/self/cgroup", "re");
+	char line[PATH_MAX];
+	bool found = false;
+
+	while (file && !found && fgets(line, sizeof(line), file)) {
+		found = !strncmp(line, "0::/", 4);
+		snprintf(path, PATH_MAX, "%.*s", (int)strcspn(line + 3, "\n"), line + 3);
+	}
+	return found && mount_find("cgroup2", NULL, mount, PATH_MAX);
 }
 
 void own_limits_read(struct own_limits *ret_limits)
 {
-	cleanup_file FILE *file = fopen("/proc/self/cgroup", "re");
-	char line[PATH_MAX], mount[PATH_MAX], *path = NULL;
+	char mount[PATH_MAX], path[PATH_MAX];
 
 	*ret_limits = (struct own_limits){.memory_bytes = UINT64_MAX, .cpus = UINT_MAX};
-	while (file && !path && fgets(line, sizeof(line), file))
-		if (!strncmp(line, "0::/", 4))
-			path = line + 3;
-	if (!path || !mount_find("cgroup2", NULL, mount, sizeof(mount)))
-		return;
-	path[strcspn(path, "\n")] = '\0';
-	own_limits_read_at(ret_limits, mount, path);
+	if (find_own(mount, path))
+		own_limits_read_at(ret_limits, mount, path);
+}
+
+uint64_t own_throttled_ns(void)
+{
+	char mount[PATH_MAX], path[PATH_MAX];
+
+	return find_own(mount, path) ? own_throttled_ns_at(mount, path) : 0;
 }

@@ -13,7 +13,11 @@ struct own_limits {
 /* The smallest of all cgroups above; where nothing can be read, there is no limit. */
 void own_limits_read(struct own_limits *ret_limits);
 
+/* For how long cpu.max of these cgroups has kept threads from running so far; 0 also: not known. */
+uint64_t own_throttled_ns(void);
+
 /* Of the cgroup `path` of the tree that is mounted at `mount`. */
 void own_limits_read_at(struct own_limits *ret_limits, const char *mount, const char *path);
+uint64_t own_throttled_ns_at(const char *mount, const char *path);
 
 #endif

@@ -18,7 +18,7 @@
 /* Others are not blamed for a gap of more than so many times the limit. */
 #define GAP_EXCESS_MOST 10
 
-#define WHY_BYTES	64
+#define WHY_BYTES	96
 
 /* A worker that has not done anything for less than that may have been about to. */
 #define IDLE_LEAST_NS 100000000ULL
@@ -221,11 +221,44 @@ static bool may_be_by_others(const struct judging *judging, enum check check, do
 	}
 }
 
+/* The same of a limit of CPU time that is around dwell and all its workers, as a container's. */
+static bool may_be_by_limit(const struct judging *judging, enum check check, double value,
+			    double limit)
+{
+	const struct pressure *pressure = judging->pressure;
+	double held_ns = (double)pressure->throttled_ns;
+
+	if (held_ns < TAKEN_LEAST_NS || held_ns < TAKEN_LEAST * (double)pressure->elapsed_ns)
+		return false;
+	switch (check) {
+	case CHECK_COMPLETED:
+	case CHECK_NOT_STARVED:
+		return held_ns >= (double)pressure->elapsed_ns / 2;
+	case CHECK_MAX_GAP:
+		return value - limit <= held_ns;
+	case CHECK_MAX_SPREAD:
+	case CHECK_WAKE_P99:
+	case CHECK_WAKE_CV:
+	case CHECK_MIN_ITERATION_RATE:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Says so, and returns the verdict of what failed. */
 static enum verdict fail_unless_others(const struct judging *judging, enum check check,
 				       double value, double limit, char *why, size_t room)
 {
 	*why = '\0';
+	if (may_be_by_limit(judging, check, value, limit)) {
+		char held[16];
+
+		duration_format(held, sizeof(held), judging->pressure->throttled_ns);
+		snprintf(why, room, "; but a CPU limit around dwell (cpu.max) held it up for %s",
+			 held);
+		return VERDICT_INCONCLUSIVE;
+	}
 	if (!may_be_by_others(judging, check, value, limit))
 		return VERDICT_FAIL;
 	snprintf(why, room, "; but others had %.0f %% of the CPUs' time",

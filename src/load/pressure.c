@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/own_limits.h"
 
 static uint64_t time_of(const struct timeval *time)
 {
@@ -38,6 +39,7 @@ void pressure_mark(struct pressure_mark *mark, uint64_t scheduler_ns)
 	mark->measured = machine_time_read(&mark->machine, MACHINE_TIME) >= 0;
 	mark->own_ns = used_by(RUSAGE_SELF) + used_by(RUSAGE_CHILDREN);
 	mark->has_waiting = read_waiting(&mark->waiting_ns);
+	mark->throttled_ns = own_throttled_ns();
 }
 
 void pressure_between(struct pressure *pressure, const struct pressure_mark *before,
@@ -47,7 +49,8 @@ void pressure_between(struct pressure *pressure, const struct pressure_mark *bef
 	struct machine_time passed;
 	uint64_t used_ns;
 
-	*pressure = (struct pressure){.elapsed_ns = after->at_ns - before->at_ns};
+	*pressure = (struct pressure){.elapsed_ns = after->at_ns - before->at_ns,
+				      .throttled_ns = after->throttled_ns - before->throttled_ns};
 	if (cpus < 1 || !before->measured || !after->measured ||
 	    !machine_time_since(&passed, &before->machine, &after->machine))
 		return;

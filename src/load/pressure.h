@@ -22,6 +22,7 @@ struct pressure_mark {
 	 * Documentation/accounting/psi.rst */
 	bool has_waiting;
 	uint64_t waiting_ns;
+	uint64_t throttled_ns; /* own_throttled_ns() */
 };
 
 /* Of a run. */
@@ -33,6 +34,7 @@ struct pressure {
 	uint64_t own_ns, others_ns, stolen_ns; /* own: also that of the scheduler under test */
 	bool has_waiting;
 	uint64_t waiting_ns;
+	uint64_t throttled_ns; /* by a limit around dwell, a container's: not one of the spec */
 };
 
 void pressure_mark(struct pressure_mark *mark, uint64_t scheduler_ns);

@@ -241,6 +241,8 @@ static const struct field pressure_fields[] = {
 	SHARE_FIELD("taken_share", get_taken, "what others and the hypervisor had of cpus_ns"),
 	INTEGER_FIELD("waiting_ns", get_waiting,
 		      "in which some thread of the machine waited for a CPU (PSI)"),
+	NUMBER_MEMBER(struct pressure, throttled_ns, "throttled_ns",
+		      "in which a CPU limit around dwell held it up"),
 };
 
 static const struct schema pressure_schema = {

@@ -51,14 +51,31 @@ CASE(the_smallest_limit_of_all_above_counts)
 	assert_int_equal(limits.memory_bytes, 0);
 }
 
+CASE(time_that_limits_took_is_added_up)
+{
+	write_file("/pod/cpu.stat", "usage_usec 7\nnr_throttled 2\nthrottled_usec 1500\n");
+	write_file("/pod/app/cpu.stat", "usage_usec 7\n");
+	write_file("/cpu.stat", "throttled_usec 500\n");
+	assert_int_equal(own_throttled_ns_at(root, "/pod/app"), 2000000);
+	assert_int_equal(own_throttled_ns_at(root, "/none"), 500000);
+}
+
 int main(void)
 {
-	static const char *const files[] = {
-		"/pod/app/cpu.max", "/pod/app/memory.max", "/pod/app/memory.current",
-		"/pod/cpu.max",	    "/pod/memory.max",	   "/cpu.max",
-		"/memory.max",	    "/memory.current"};
+	static const char *const files[] = {"/pod/app/cpu.max",
+					    "/pod/app/memory.max",
+					    "/pod/app/memory.current",
+					    "/pod/cpu.max",
+					    "/pod/memory.max",
+					    "/cpu.max",
+					    "/memory.max",
+					    "/memory.current",
+					    "/pod/cpu.stat",
+					    "/pod/app/cpu.stat",
+					    "/cpu.stat"};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_smallest_limit_of_all_above_counts),
+		cmocka_unit_test(time_that_limits_took_is_added_up),
 	};
 	int failed;
 

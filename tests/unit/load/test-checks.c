@@ -231,6 +231,26 @@ CASE(what_others_may_have_done_is_inconclusive)
 	unmake(&made);
 }
 
+CASE(what_a_limit_around_it_held_up_is_inconclusive)
+{
+	struct made made;
+
+	make(&made, 1);
+	made.spec.checks.max_gap_ns = 2e7;
+	report_of(&made, 0)->max_gap_ns = 80 * NS_PER_MS;
+	take(&made, 0);
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	made.pressure.throttled_ns = NS_PER_S;
+	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
+	assert_finding(&made, "max-gap", 0, VERDICT_INCONCLUSIVE, 100,
+		       "80.0ms, limit 20.0ms; but a CPU limit around dwell (cpu.max) held it up "
+		       "for 1.00s");
+	/* longer than it was held up in all */
+	report_of(&made, 0)->max_gap_ns = 3 * NS_PER_S;
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	unmake(&made);
+}
+
 CASE(a_group_that_did_nothing_fails)
 {
 	struct made made;
@@ -529,6 +549,7 @@ int main(void)
 		cmocka_unit_test(starved_workers_are_found),
 		cmocka_unit_test(gaps_are_judged),
 		cmocka_unit_test(what_others_may_have_done_is_inconclusive),
+		cmocka_unit_test(what_a_limit_around_it_held_up_is_inconclusive),
 		cmocka_unit_test(a_group_that_did_nothing_fails),
 		cmocka_unit_test(refused_settings_fail_where_that_is_asked_for),
 		cmocka_unit_test(slow_wakeups_may_be_by_others),
