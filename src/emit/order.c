@@ -14,7 +14,7 @@ struct ordered_row_text {
 	size_t begin, length;
 };
 
-void order_key_set(struct order_key *key, const struct value *value, size_t index)
+int order_key_set(struct order_key *key, const struct value *value, size_t index)
 {
 	*key = (struct order_key){.index = index};
 	switch (value->kind) {
@@ -34,11 +34,14 @@ void order_key_set(struct order_key *key, const struct value *value, size_t inde
 	case VALUE_STRING:
 		key->is_text = true;
 		key->text = strdup(value->string);
+		if (!key->text)
+			return -ENOMEM;
 		break;
 	default:
 		key->is_missing = true;
 		break;
 	}
+	return 0;
 }
 
 void order_key_release(struct order_key *key)
@@ -53,7 +56,7 @@ int order_keys_compare(const void *left, const void *right)
 	int order = a->is_missing - b->is_missing;
 
 	if (!order && !a->is_missing)
-		order = a->is_text ? strcmp(a->text ? a->text : "", b->text ? b->text : "")
+		order = a->is_text ? strcmp(a->text, b->text)
 				   : (a->number < b->number) - (a->number > b->number);
 	return order ? order : (a->index > b->index) - (a->index < b->index);
 }
@@ -83,7 +86,10 @@ void ordered_rows_add(struct ordered_rows *rows, const struct value *value)
 		return;
 	}
 	row = &rows->rows[rows->count];
-	order_key_set(&row->key, value ? value : &missing, rows->count);
+	if (order_key_set(&row->key, value ? value : &missing, rows->count) < 0) {
+		output_fail(&rows->text, ENOMEM);
+		return;
+	}
 	row->begin = rows->begin;
 	row->length = rows->text.used - rows->begin;
 	rows->begin = rows->text.used;

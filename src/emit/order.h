@@ -22,10 +22,11 @@ struct order_key {
 	size_t index; /* among the rows */
 	bool is_missing, is_text;
 	long double number; /* every uint64_t exactly where it has 64 bits of mantissa */
-	char *text;	    /* owned; NULL where there was no memory: like an empty one */
+	char *text;	    /* owned */
 };
 
-void order_key_set(struct order_key *key, const struct value *value, size_t index);
+/* 0 or -ENOMEM. */
+int order_key_set(struct order_key *key, const struct value *value, size_t index) must_check;
 void order_key_release(struct order_key *key);
 
 /* For qsort(). */

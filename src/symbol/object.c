@@ -212,12 +212,14 @@ static uint64_t section_end(Elf *elf, const GElf_Sym *symbol)
 static void load_functions(struct object *object)
 {
 	uint64_t end = 0;
+	bool is_whole;
 	GElf_Shdr header;
 	Elf_Scn *section = find_section(object->elf, SHT_SYMTAB, &header);
 	Elf_Data *data;
 	size_t count;
 
 	object->functions_loaded = true;
+	is_whole = section;
 	if (!section)
 		section = find_section(object->elf, SHT_DYNSYM, &header);
 	data = section ? elf_getdata(section, NULL) : NULL;
@@ -246,13 +248,18 @@ static void load_functions(struct object *object)
 	if (object->functions)
 		qsort(object->functions, object->function_count, sizeof(*object->functions),
 		      by_start);
-	/* written in assembly, some have no size: they reach to the next, under another name or not
+	/*
+	 * Written in assembly, some have no size: they reach to the next, under another name or
+	 * not. What is exported alone has others between it and the next.
 	 */
 	for (size_t i = object->function_count; i-- > 0;) {
 		struct function *function = &object->functions[i];
+		bool is_last = i + 1 == object->function_count;
 
-		if (i + 1 < object->function_count && function[1].start != function->start)
+		if (!is_last && function[1].start != function->start)
 			end = function[1].start;
+		else if (!is_whole)
+			continue;
 		if (function->end == function->start && end > function->start)
 			function->end = end;
 	}

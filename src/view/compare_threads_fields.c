@@ -301,7 +301,8 @@ int compare_threads_sort(struct thread_comparison *pair, const char *field, stru
 
 		if (field)
 			column_get(&columns.items[0], &item, &value);
-		order_key_set(&keyed[i].key, &value, i);
+		if (order_key_set(&keyed[i].key, &value, i) < 0)
+			result = error_set(error, ENOMEM, "out of memory");
 		keyed[i].row = item.row;
 	}
 	if (result >= 0)
