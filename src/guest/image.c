@@ -404,11 +404,10 @@ static int add_modules(struct image *image, const struct image_options *options,
 	return result;
 }
 
-#define LOADER_CACHE "/etc/ld.so.cache"
-
 static int fill(struct image *image, const struct image_options *options, struct error *error)
 {
 	static const char *const directories[] = {"proc", "sys", "tmp", "run", "dev"};
+	static const char loader_cache[] = "/etc/ld.so.cache";
 	char self[64];
 	int result;
 
@@ -418,8 +417,8 @@ static int fill(struct image *image, const struct image_options *options, struct
 	for (size_t i = 0; result >= 0 && i < ARRAY_SIZE(directories); i++)
 		result = cpio_add_directory(&image->cpio, directories[i], error);
 	/* where the loader finds the libraries that are not in its own directories */
-	if (result >= 0 && !options->sysroot && is_file(LOADER_CACHE))
-		result = cpio_add_file(&image->cpio, LOADER_CACHE + 1, LOADER_CACHE, error);
+	if (result >= 0 && !options->sysroot && is_file(loader_cache))
+		result = cpio_add_file(&image->cpio, loader_cache + 1, loader_cache, error);
 	/* before devtmpfs is mounted the kernel gives init this one */
 	if (result >= 0)
 		result = cpio_add_device(&image->cpio, "dev/console", 5, 1, error);
