@@ -32,27 +32,42 @@ static int refuse(struct error *error, uint32_t pid, const char *what, const cha
 		pid, what, *version ? " " : "", version, pid, pid);
 }
 
-static bool is_go(uint32_t pid, char version[GO_VERSION_BYTES])
+/*
+ * What .NET exports for debuggers where its runtime is in the program itself: of one that was
+ * published as a single file (coreclr's runtimeinfo.cpp), or compiled (NativeAOT's
+ * DebugHeader.cpp).
+ */
+static const char *const dotnet_exports[] = {"DotNetRuntimeInfo", "DotNetRuntimeDebugHeader"};
+
+/* The runtime that is in the program itself; NULL: none of these. */
+static const char *runtime_of_program(uint32_t pid, char version[GO_VERSION_BYTES])
 {
 	char path[OPENER_PATH_BYTES];
 	int fd = opener_program(pid, path);
+	const char *what = NULL;
 	struct object *object;
-	bool found;
+	uint64_t address;
 
+	*version = '\0';
 	if (fd < 0 || object_open(&object, fd) < 0)
-		return false;
-	found = object_go_version(object, version);
+		return NULL;
+	if (object_go_version(object, version))
+		what = "Go";
+	for (size_t i = 0; !what && i < ARRAY_SIZE(dotnet_exports); i++)
+		if (object_variable(object, dotnet_exports[i], &address))
+			what = ".NET";
 	object_free(object);
-	return found;
+	return what;
 }
 
 int runtime_refuse(uint32_t pid, struct error *error)
 {
 	cleanup_mappings struct mappings mappings = {0};
 	char version[GO_VERSION_BYTES];
+	const char *what = runtime_of_program(pid, version);
 
-	if (is_go(pid, version))
-		return refuse(error, pid, "Go", *version ? version + strlen("go") : "");
+	if (what)
+		return refuse(error, pid, what, *version ? version + strlen("go") : "");
 	if (mappings_load(&mappings, pid, 0) < 0)
 		return 0;
 	for (size_t i = 0; i < mappings.count; i++) {

@@ -158,7 +158,7 @@ def test_threads_of_go_are_not_blamed(tmp_path, flags):
             process.stdout.readline()
             error = refused("-p", process.pid, "-d", "300ms")
             assert error.startswith(f"process {process.pid} runs Go 1.") and f"dwell profile -p {process.pid}" in error
-            done = run("blocked", "-p", process.pid, "-d", "300ms", "--runtime", "loop")
+            done = run("blocked", "-p", process.pid, "-d", "1s", "--runtime", "loop")
             assert done.returncode == 0 and "loop" in done.stdout
         finally:
             process.kill()
@@ -173,6 +173,19 @@ def test_other_runtimes_that_move_tasks_are_named(tmp_path, name, what):
         try:
             process.stdout.readline()
             assert f"runs {what}, whose runtime moves tasks" in refused("-p", process.pid, "-d", "100ms")
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("exported", ["DotNetRuntimeInfo", "DotNetRuntimeDebugHeader"])
+def test_a_runtime_in_the_program_itself_is_named(tmp_path, exported):
+    """As of .NET that was published as a single file, or compiled; stripped, as those are."""
+    (tmp_path / "it.c").write_text(f"#include <stdio.h>\n#include <unistd.h>\nint {exported} = 1;\nint main(void) {{ puts(\"\"); fflush(stdout); sleep(60); }}\n")
+    subprocess.run(["gcc", "-rdynamic", "-s", "-o", tmp_path / "it", tmp_path / "it.c"], check=True)
+    with subprocess.Popen([tmp_path / "it"], stdout=subprocess.PIPE) as process:
+        try:
+            process.stdout.readline()
+            assert "runs .NET, whose runtime moves tasks" in refused("-p", process.pid, "-d", "100ms")
         finally:
             process.kill()
 
