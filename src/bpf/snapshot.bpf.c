@@ -173,6 +173,7 @@ static __always_inline bool apply_verdict(struct task_struct *task, const struct
 	}
 	if (!(*worker)->kind)
 		(*worker)->kind = verdict->kind;
+	(*worker)->is_loop |= verdict->kind == SPAN_TURN;
 	/* a thread may leave block_on() for good */
 	if (!verdict->root && (*worker)->root && span_is_endless(*worker))
 		(*worker)->depth = 0;
@@ -227,7 +228,8 @@ static __attribute__((noinline)) long write_worker(struct seq_file *seq, struct 
 	worker_record.spans = worker->spans;
 	worker_record.stalls = worker->stalls;
 	worker_record.longest_ns = worker->longest_ns;
-	if (depth < SPAN_LEVELS && (!span_is_run(worker) || worker->certain)) {
+	if (depth < SPAN_LEVELS && !worker->is_doubtful &&
+	    (!span_is_run(worker) || worker->certain)) {
 		worker_record.open_ns = span_level_at(worker, depth)->start_ns;
 		worker_record.open_cookie = span_level_at(worker, depth)->cookie;
 	}

@@ -19,6 +19,8 @@
  * each other, too (take_loop_park() in capture/spans.c).
  */
 #define LOOPS_SENT_MAX 2
+/* Where a stack decides, which may not be whole. */
+#define LOOPS_JUDGED_MAX 8
 
 static __attribute__((noinline)) int send_loop(void *ctx, struct worker *worker,
 					       struct task_struct *task)
@@ -26,7 +28,8 @@ static __attribute__((noinline)) int send_loop(void *ctx, struct worker *worker,
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct span_stack *stack;
 
-	if (!worker || !task || worker->loops_sent >= LOOPS_SENT_MAX)
+	if (!worker || !task || (span_turns_judged && worker->judged) ||
+	    worker->loops_sent >= (span_turns_judged ? LOOPS_JUDGED_MAX : LOOPS_SENT_MAX))
 		return 0;
 	stack = bpf_map_lookup_elem(&span_samples, &cpu);
 	if (!stack)
@@ -187,6 +190,77 @@ static __noinline int is_nested_poll(struct worker *worker, struct task_struct *
 	worker->nested_waits = 0;
 	worker->loop_stack = stack;
 	worker->loop_fd = (__u32)polled->first[0].fd;
+	return 0;
+}
+
+/*
+ * A thread that waits in epoll may do so in a handler, which its loop calls that waits in poll():
+ * that is what waits there again and again around the other, and for many, or for what ends a
+ * loop's wait from outside. So may what a loop calls beside its handlers, its timers: then the turn
+ * is left out, until it is known. What is deeper in the stack by far is a handler's. True: what
+ * waits here is the loop.
+ */
+#define NEAR_BYTES	 1024
+#define OUTER_WAITS_MIN	 2  /* with no wait in epoll in between */
+#define OUTER_TURNS_MIN	 8  /* in turns on end */
+#define OUTER_SINGLE_MIN 16 /* for one socket, and for NESTED_MAX_NS */
+
+static __noinline int is_outer_poll(struct worker *worker, struct task_struct *task,
+				    const struct polled *polled, __u64 now_ns)
+{
+	__u64 stack;
+
+	if (!worker || !task || !polled || worker->kind != SPAN_TURN ||
+	    worker->wait != SPAN_WAIT_EPOLL)
+		return 0;
+	stack = user_frame_of(task).stack;
+	if (stack + NEAR_BYTES <= worker->loop_stack)
+		return 0;
+	if (!polled_is_of_loop(polled, task))
+		return stack > worker->loop_stack && worker->depth &&
+		       ++worker->outer_waits >= OUTER_SINGLE_MIN &&
+		       now_ns - worker->levels[0].start_ns >= NESTED_MAX_NS;
+	worker->outer_turns += !worker->is_doubtful;
+	worker->is_doubtful = 1;
+	worker->outer_waits++;
+	return worker->outer_waits >= OUTER_WAITS_MIN || worker->outer_turns >= OUTER_TURNS_MIN;
+}
+
+/* It is, from here on: what its handlers wait for in epoll ends none of its turns. */
+static __noinline int become_poll_loop(struct worker *worker, struct task_struct *task,
+				       const struct polled *polled)
+{
+	if (!worker || !task || !polled)
+		return 0;
+	worker->wait = SPAN_WAIT_POLL;
+	worker->depth = 0;
+	worker->loop_waits = worker->is_doubtful ? LOOP_WAITS_MIN + 1 : 0;
+	worker->loop_stack = user_frame_of(task).stack;
+	worker->loop_fd = (__u32)polled->first[0].fd;
+	worker->nested_waits = worker->outer_turns = 0;
+	return 0;
+}
+
+/*
+ * The other way round: of a loop that is known to wait in poll(), a handler waits in epoll. Where
+ * that is no deeper in the stack, the turn is left out.
+ */
+static __noinline int is_in_poll_loop(struct worker *worker, struct task_struct *task, __u64 now_ns)
+{
+	__u64 stack;
+
+	if (!worker || !task || worker->wait != SPAN_WAIT_POLL || worker->kind != SPAN_TURN ||
+	    worker->loop_waits <= LOOP_WAITS_MIN)
+		return 0;
+	stack = user_frame_of(task).stack;
+	if (stack >= worker->loop_stack + NEAR_BYTES)
+		return 0;
+	if (!worker->nested_waits++)
+		worker->nested_ns = now_ns;
+	worker->is_doubtful |= stack >= worker->loop_stack;
+	if (worker->nested_waits <= NESTED_POLLS_MAX && now_ns - worker->nested_ns <= NESTED_MAX_NS)
+		return 1;
+	worker->depth = 0;
 	return 0;
 }
 

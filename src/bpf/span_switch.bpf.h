@@ -147,6 +147,21 @@ static __always_inline int span_parks(struct worker *worker, const struct accoun
 	return 1;
 }
 
+/*
+ * Whether what the thread's loop waits for has been closed: a job has run that loop, to its end,
+ * and what the thread waits for now may be the next (asyncio.run() in a pool of threads).
+ */
+static __noinline int span_loop_is_over(struct worker *worker, struct task_struct *task)
+{
+	if (!worker || !task || worker->kind != SPAN_TURN || !worker->depth ||
+	    worker->wait != SPAN_WAIT_EPOLL || !worker->loop_waits ||
+	    (__u64)descriptor_file(task, worker->loop_fd) == worker->loop_file)
+		return 0;
+	worker->depth = worker->off = 0;
+	worker->wait = worker->loop_waits = 0;
+	return 1;
+}
+
 /* Waits of C libraries in one function differ by less. */
 #define JOB_BYTES 256
 
@@ -261,7 +276,7 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	if (site.state == WIRE_IDLE)
 		worker->pending = 0;
 	span_refresh(worker, account);
-	if (span_waits_for_job(worker, task, &site) ||
+	if (span_loop_is_over(worker, task) || span_waits_for_job(worker, task, &site) ||
 	    span_parks(worker, account, task, site, now_ns))
 		return;
 	if (!span_leaves_span(worker, account, task, site.state, now_ns))
@@ -344,7 +359,8 @@ static __attribute__((noinline)) void span_take_cpu(struct task_struct *task,
 		return;
 	}
 	/* its poll began before the probes were detached: of that, only the wait is known */
-	if (worker->generation != span_generation && worker->depth && !span_is_run(worker)) {
+	if (worker->generation != span_generation && worker->depth && !worker->is_loop &&
+	    !span_is_run(worker)) {
 		worker->alone = worker->off && worker->kind == SPAN_POLL;
 		worker->depth = 0;
 	}

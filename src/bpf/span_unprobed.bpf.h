@@ -64,6 +64,11 @@ static __always_inline void span_refresh(struct worker *worker, const struct acc
 
 	if (worker->generation == span_generation)
 		return;
+	/* its turns have nothing to do with probes */
+	if (worker->is_loop) {
+		worker->generation = span_generation;
+		return;
+	}
 	if (worker->depth == 1 && !span_is_run(worker) && !span_is_endless(worker) &&
 	    worker->generation + 1 == span_generation && until_ns > level->start_ns &&
 	    until_ns - level->start_ns >= span_threshold_ns) {

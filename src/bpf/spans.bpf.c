@@ -26,9 +26,6 @@
 
 struct bpf_perf_event_data;
 
-/* Event loops' turns are spans; else it is only noted who waits for events. */
-const volatile bool span_turns = false;
-
 #define SEED_SAMPLE_GAP_NS 10000000
 
 static __u64 seed_samples, seed_sample_ns;
@@ -129,18 +126,34 @@ int on_wait(struct enter_event *ctx)
 	if (!account || !worker_may_be(task))
 		return 0;
 	worker = worker_make(task);
-	if (!worker || wait < worker->wait)
+	if (!worker || (wait < worker->wait && (wait != SPAN_WAIT_POLL || !span_turns)))
 		return 0;
 	call = entered_of(ctx, task);
-	/* the turn goes on */
-	if (is_sleep(&call, wait) || (wait > worker->wait && cannot_wait(&call, wait))) {
+	if (span_turns && wait == SPAN_WAIT_POLL) {
+		polled.is_poll = class_of((int)ctx->number) == SYSCALL_POLL;
+		polled_read(&polled, task, ctx->arguments[0], ctx->arguments[1]);
+	}
+	if (wait < worker->wait) {
+		/* the turn goes on, in a handler */
+		if (is_sleep(&call, wait) ||
+		    !is_outer_poll(worker, task, &polled, bpf_ktime_get_ns()))
+			return 0;
+		become_poll_loop(worker, task, &polled);
+	}
+	if (is_sleep(&call, wait) ||
+	    (wait > worker->wait &&
+	     (cannot_wait(&call, wait) || is_in_poll_loop(worker, task, bpf_ktime_get_ns())))) {
 		worker->is_nested = 1;
 		return 0;
 	}
 	if (wait != worker->wait)
 		worker->loop_waits = worker->nested_waits = 0;
+	if (worker->is_doubtful)
+		worker->depth = 0;
+	else
+		worker->outer_turns = 0;
 	worker->wait = wait;
-	worker->is_nested = 0;
+	worker->is_nested = worker->outer_waits = worker->is_doubtful = 0;
 	if (worker->interrupted && worker->kind == SPAN_TURN && worker->depth == 1) {
 		bool same = worker->interrupted == SPAN_RESTARTED;
 
@@ -160,10 +173,6 @@ int on_wait(struct enter_event *ctx)
 		}
 		send_loop(ctx, worker, task);
 	}
-	if (span_turns && wait == SPAN_WAIT_POLL) {
-		polled.is_poll = class_of((int)ctx->number) == SYSCALL_POLL;
-		polled_read(&polled, task, ctx->arguments[0], ctx->arguments[1]);
-	}
 	if (span_turns && wait == SPAN_WAIT_POLL &&
 	    is_nested_poll(worker, task, &polled, bpf_ktime_get_ns()) &&
 	    worker->kind == SPAN_TURN) {
@@ -171,8 +180,9 @@ int on_wait(struct enter_event *ctx)
 		return 0;
 	}
 	/* a worker of a runtime whose polls are probed waits here too */
-	if (!span_turns || worker->kind == SPAN_POLL || worker->kind == SPAN_POOL ||
-	    worker->kind == SPAN_ROOT)
+	if (!span_turns ||
+	    (!worker->is_loop && (span_turns_judged || worker->kind == SPAN_POLL ||
+				  worker->kind == SPAN_POOL || worker->kind == SPAN_ROOT)))
 		return 0;
 	if (wait == SPAN_WAIT_POLL && !polls_as_loop(worker, task, &polled))
 		return 0;
@@ -200,7 +210,7 @@ int on_wait_end(struct exit_event *ctx)
 	if (!account)
 		return 0;
 	/* it has waited since before we looked */
-	if (span_turns && wait != SPAN_WAIT_POLL &&
+	if (span_turns && !span_turns_judged && wait != SPAN_WAIT_POLL &&
 	    (!worker || (!worker->wait && !worker->is_nested)) && worker_may_be(task)) {
 		worker = worker_make(task);
 		if (worker) {
@@ -266,6 +276,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	worker->kind = worker->wait = worker->root = worker->judged = 0;
 	worker->closure = worker->pending = worker->polled = worker->parked = 0;
 	worker->loop_waits = worker->nested_waits = worker->is_nested = worker->loops_sent = 0;
+	worker->is_loop = worker->outer_waits = worker->outer_turns = worker->is_doubtful = 0;
 	worker->interrupted = worker->is_restarted = 0;
 	worker->announced = worker->certain = worker->has_jobs = 0;
 	for (int i = 0; i < SPAN_SLOTS; i++)
@@ -360,7 +371,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 		span_seed(worker, account, worker->pending, now_ns);
 		worker->pending = 0;
 	}
-	if (worker && worker->kind == SPAN_POLL) {
+	if (worker && worker->kind == SPAN_POLL && !worker->is_loop) {
 		span_refresh(worker, account);
 		if (span_generation && (!worker->depth || span_is_run(worker)))
 			span_sample_run(worker, account, task, now_ns);

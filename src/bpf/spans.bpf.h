@@ -39,6 +39,10 @@ volatile __u32 span_epoch __weak = 0;
 const volatile bool span_seeding __weak = false;
 /* There are probes of kind SPAN_LIFE. */
 const volatile bool span_lives __weak = false;
+/* Event loops' turns are spans; else it is only noted who waits for events. */
+const volatile bool span_turns __weak = false;
+/* Workers of the runtime wait for events, too: only threads with a verdict are loops. */
+const volatile bool span_turns_judged __weak = false;
 /* Only threads whose name begins so are workers. */
 const volatile char span_prefix[16] __weak = "";
 
@@ -81,6 +85,7 @@ struct worker {
 	__u32 root;  /* it has a root future: what it does outside of polls is a span, too */
 	__u32 slot_refused;
 	__u32 judged;	     /* a verdict was applied */
+	__u32 is_loop;	     /* it was one: it runs a loop of the program's own */
 	__u32 woken_by;	     /* tid of a thread in a span; 0: none */
 	__u32 closure;	     /* number of the SPAN_CLOSURE it is in; 0: none */
 	__u64 woken_span_ns; /* start of the waker's span */
@@ -95,6 +100,9 @@ struct worker {
 	__u64 loop_file, loop_stack;
 	__u32 nested_waits; /* in a loop within the present turn */
 	__u32 is_nested;    /* the present wait is one */
+	__u32 outer_waits;  /* in poll() around where its loop waits, with none there in between */
+	__u32 outer_turns;  /* on end that had such */
+	__u32 is_doubtful;  /* one of them, in this turn, may be the loop's own */
 	__u16 interrupted;  /* enum span_interrupted: how the last wait ended */
 	__u16 is_restarted; /* the present wait is restart_syscall() */
 	__u64 nested_ns;    /* the first began */

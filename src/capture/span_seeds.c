@@ -94,6 +94,11 @@ static bool is_wanted(const struct seed *seed)
 	return !seed->decided && seed->looks < LOOKS_MAX;
 }
 
+bool span_seed_waits_for_events(const struct span_seed *raw)
+{
+	return raw->site.state == WIRE_IDLE && syscalls_is_event_wait(raw->site.syscall);
+}
+
 int span_seeds_meet(struct span_seeds *seeds, const struct span_options *options,
 		    const struct span_seed *raw)
 {
@@ -104,8 +109,7 @@ int span_seeds_meet(struct span_seeds *seeds, const struct span_options *options
 	memcpy(seed->comm, raw->comm, sizeof(raw->comm));
 	if (!is_wanted(seed))
 		return 0;
-	if (options->turns && raw->site.state == WIRE_IDLE &&
-	    syscalls_is_event_wait(raw->site.syscall)) {
+	if (options->turns && !span_turns_are_judged(options) && span_seed_waits_for_events(raw)) {
 		struct span_verdict verdict = {.kind = SPAN_TURN};
 
 		send_verdict(seeds, seed, raw->tid, &verdict,
@@ -117,11 +121,40 @@ int span_seeds_meet(struct span_seeds *seeds, const struct span_options *options
 	return options->stacks.marks.poll || *options->prefix;
 }
 
-int span_seeds_take(struct span_seeds *seeds, const struct span_options *options, uint32_t tid,
-		    uint64_t start_ns, uint64_t since_ns, const struct span_found *found)
+static bool has_known_name(const struct seed *seed, const struct span_options *options)
 {
-	struct seed *seed = seed_of(seeds, tid, start_ns);
-	struct span_verdict verdict = {.since_ns = since_ns};
+	for (size_t i = 0; i < ARRAY_SIZE(options->stacks.marks.names); i++)
+		if (options->stacks.marks.names[i] &&
+		    !strcmp(seed->comm, options->stacks.marks.names[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Of a process whose libraries have the runtime: a thread that waits for events with nothing of
+ * those on its stack runs a loop of the program's.
+ */
+static bool is_own_loop(const struct span_options *options, const struct seed *seed,
+			const struct seed_look *look, const struct span_signs *signs)
+{
+	return span_turns_are_judged(options) && look->waits_for_events && signs->complete &&
+	       !signs->library && !has_known_name(seed, options);
+}
+
+/* Whom the user has named, of whom the stack says nothing. */
+static enum span_kind kind_of_named(const struct span_options *options,
+				    const struct seed_look *look)
+{
+	if (!span_turns_are_judged(options))
+		return options->turns ? SPAN_TURN : SPAN_POLL;
+	return look->waits_for_events ? SPAN_POLL : SPAN_NONE;
+}
+
+int span_seeds_take(struct span_seeds *seeds, const struct span_options *options,
+		    const struct seed_look *look, const struct span_found *found)
+{
+	struct seed *seed = seed_of(seeds, look->tid, look->start_ns);
+	struct span_verdict verdict = {.since_ns = look->since_ns};
 	bool named = *options->prefix;
 
 	if (!seed)
@@ -130,14 +163,16 @@ int span_seeds_take(struct span_seeds *seeds, const struct span_options *options
 		return 0;
 	seed->looks++;
 	if (!decide(&found->signs, &verdict)) {
-		if (!named)
+		if (is_own_loop(options, seed, look, &found->signs))
+			verdict.kind = SPAN_TURN;
+		else if (named)
+			verdict.kind = kind_of_named(options, look);
+		if (!verdict.kind)
 			return 0;
-		/* the user knows */
-		verdict.kind = options->turns ? SPAN_TURN : SPAN_POLL;
 	}
 	seed->stack = found->id;
-	seed->since_ns = since_ns;
-	send_verdict(seeds, seed, tid, &verdict,
+	seed->since_ns = look->since_ns;
+	send_verdict(seeds, seed, look->tid, &verdict,
 		     named ? WIRE_FOUND_BY_PREFIX : WIRE_FOUND_BY_STACK);
 	return 0;
 }
@@ -198,15 +233,6 @@ __u8 span_seeds_found_by(struct span_seeds *seeds, const struct span_options *op
 	return seed && seed->decided && (!worker->spans || worker->kind == SPAN_ROOT)
 		       ? seed->found_by
 		       : WIRE_FOUND_BY_TYPE;
-}
-
-static bool has_known_name(const struct seed *seed, const struct span_options *options)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(options->stacks.marks.names); i++)
-		if (options->stacks.marks.names[i] &&
-		    !strcmp(seed->comm, options->stacks.marks.names[i]))
-			return true;
-	return false;
 }
 
 /* How much of "worker-12" is what others have too; 0: it has no number. */

@@ -38,10 +38,19 @@ struct span_seeds {
 int span_seeds_meet(struct span_seeds *seeds, const struct span_options *options,
 		    const struct span_seed *raw) must_check;
 
-/* The stack of a thread, in the state that began at `since_ns`; 0: while it ran. 0 or -ENOMEM. */
-int span_seeds_take(struct span_seeds *seeds, const struct span_options *options, uint32_t tid,
-		    uint64_t start_ns, uint64_t since_ns,
-		    const struct span_found *found) must_check;
+/* What a stack is of. */
+struct seed_look {
+	uint64_t start_ns; /* of the thread */
+	uint64_t since_ns; /* its state began; 0: it ran */
+	uint32_t tid;
+	bool waits_for_events; /* or is about to */
+};
+
+/* The stack of a thread. 0 or -ENOMEM. */
+int span_seeds_take(struct span_seeds *seeds, const struct span_options *options,
+		    const struct seed_look *look, const struct span_found *found) must_check;
+
+bool span_seed_waits_for_events(const struct span_seed *raw);
 
 /*
  * The thread has left its block_on(): what it does now is no root future's. It may come back with

@@ -146,14 +146,17 @@ static int on_stack(struct spans *spans, const struct span_stack *raw,
 	};
 	struct span_evidence *evidence;
 
-	if (raw->of == SPAN_STACK_SEED)
-		return span_seeds_take(&spans->seeds, spans->options, raw->tid, raw->span_ns, 0,
-				       found);
-	if (raw->of == SPAN_STACK_LOOP) {
-		if (found->is_read)
+	if (raw->of == SPAN_STACK_SEED || raw->of == SPAN_STACK_LOOP) {
+		const struct seed_look look = {.start_ns = raw->thread_start_ns,
+					       .tid = raw->tid,
+					       .waits_for_events = raw->of == SPAN_STACK_LOOP};
+
+		if (raw->of == SPAN_STACK_LOOP && found->is_read)
 			span_loops_note(&spans->loops, &found->signs, raw->worker_tid,
 					raw->span_ns);
-		return 0;
+		if (raw->of == SPAN_STACK_LOOP && !span_turns_are_judged(spans->options))
+			return 0;
+		return span_seeds_take(&spans->seeds, spans->options, &look, found);
 	}
 	evidence = span_evidences_of(&spans->evidences, raw->worker_tid, raw->span_ns);
 	if (evidence && raw->of != SPAN_STACK_WAKER)
@@ -318,10 +321,15 @@ static int process(void *data, const struct wire_header *record, const struct sp
 		span_evidences_note_launch(&spans->evidences, (const struct span_launch *)record);
 		return 0;
 	case SPAN_SEED:
-		if (spans->options->turns && found->is_read)
+		if (spans->options->turns && found->is_read && span_seed_waits_for_events(seed))
 			span_loops_note(&spans->loops, &found->signs, seed->tid, 0);
-		return span_seeds_take(&spans->seeds, spans->options, seed->tid, seed->start_ns,
-				       seed->since_ns, found);
+		return span_seeds_take(
+			&spans->seeds, spans->options,
+			&(struct seed_look){.start_ns = seed->start_ns,
+					    .since_ns = seed->since_ns,
+					    .tid = seed->tid,
+					    .waits_for_events = span_seed_waits_for_events(seed)},
+			found);
 	}
 	return 0;
 }

@@ -40,6 +40,15 @@ struct span_options {
 	double budget;	     /* share of the target's CPU time that dwell may cost it; 1: any */
 };
 
+/*
+ * The runtime's workers wait for events, too: of threads that do, their stacks say which are loops
+ * of the program's own.
+ */
+static inline bool span_turns_are_judged(const struct span_options *options)
+{
+	return options->turns && options->stacks.library_count;
+}
+
 struct dwell_bpf;
 struct spans;
 

@@ -10,10 +10,14 @@ enum stack_unwind {
 	STACK_UNWIND_FRAME_POINTERS,
 };
 
-#define STACK_OWN_MAX 16
+#define STACK_OWN_MAX	    16
+#define STACK_LIBRARIES_MAX 8
 
 struct stack_options {
 	enum stack_unwind unwind;
+	/* the runtime is in these, and not in the program; as the kernel prints their paths */
+	const char *libraries[STACK_LIBRARIES_MAX];
+	unsigned int library_count;
 	const char *symbols; /* file with the program's symbols; NULL: its own */
 	struct span_marks marks;
 	const char *const *packages;	/* of all runtimes, ended by NULL */

@@ -274,6 +274,14 @@ static void learn_end(const struct stack_question *question, enum unwind_end end
 	answer->is_end_new = answer->user_end != raw->user_end;
 }
 
+static bool is_of_library(const struct stack_options *options, const struct symbol *symbol)
+{
+	for (unsigned int i = 0; i < options->library_count; i++)
+		if (!strcmp(symbol->frames[0].module, options->libraries[i]))
+			return true;
+	return false;
+}
+
 /* False: the thread has run meanwhile, so that nothing is known. */
 static bool read_user(const struct reading *reading, const struct stack_question *question)
 {
@@ -299,6 +307,7 @@ static bool read_user(const struct reading *reading, const struct stack_question
 				    i > 0 || !raw->in_user_mode, &symbols[i]) < 0)
 			reader_give_up();
 		signs_read(&reader->options->marks, &symbols[i], &answer->signs);
+		answer->signs.library |= is_of_library(reader->options, &symbols[i]);
 		is_noted = is_noted && signs_note_function(&symbols[i], &answer->signs);
 		is_wrapper = is_wrapper && signs_read_futex(&symbols[i], &answer->signs);
 	}

@@ -15,6 +15,7 @@
 struct span_signs {
 	unsigned int polls, harnesses;		 /* of a poll at least one is there */
 	unsigned int worker, single, pool, root; /* whether */
+	unsigned int library;			 /* code of a library that the runtime is in */
 	unsigned int complete; /* the stack: what is not among the signs is not there */
 	/* What the functions say a futex is for: SITE_LOCK or SITE_CONDITION, or 0 */
 	unsigned int futex;

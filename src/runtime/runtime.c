@@ -69,6 +69,23 @@ struct search {
 	size_t type_bytes;	  /* so far */
 };
 
+/*
+ * A program that has a runtime only in its libraries (an interpreter's, or Node.js's, extensions)
+ * may have an event loop of its own: those of its threads that the libraries do not run are looked
+ * at as such, where loops are what they can be.
+ */
+static void watch_program_too(struct runtime_plan *plan, uint32_t pid)
+{
+	size_t used = strlen(plan->why);
+	struct error refused;
+
+	if (runtime_refuse(pid, &refused) < 0)
+		return;
+	plan->turns = true;
+	snprintf(plan->why + used, sizeof(plan->why) - used,
+		 "; of its other threads those that wait for events are loops");
+}
+
 static int search_here(struct runtime_plan *plan, const struct search *search, struct error *error)
 {
 	int result = 0;
@@ -84,6 +101,8 @@ static int search_here(struct runtime_plan *plan, const struct search *search, s
 		plan->runtime = runtimes[i];
 		result = runtimes[i]->find(plan, search->pid, search->symbols, error);
 	}
+	if (result > 0 && !search->runtime && plan->library_count)
+		watch_program_too(plan, search->pid);
 	return result;
 }
 
@@ -104,7 +123,8 @@ struct found_probe {
 struct found_plan {
 	int32_t result;
 	uint32_t runtime; /* index */
-	uint32_t turns;
+	uint32_t turns, library_count;
+	char libraries[RUNTIME_LIBRARIES][RUNTIME_LIBRARY_BYTES];
 	char why[sizeof(((struct runtime_plan *)0)->why)];
 	char error[sizeof(((struct error *)0)->text)];
 };
@@ -142,6 +162,8 @@ static size_t answer(void *data, const void *question, size_t length, void *into
 	while (runtimes[found.runtime] != plan.runtime)
 		found.runtime++;
 	found.turns = plan.turns;
+	found.library_count = (uint32_t)plan.library_count;
+	memcpy(found.libraries, plan.libraries, sizeof(found.libraries));
 	snprintf(found.why, sizeof(found.why), "%s", plan.why);
 	snprintf(found.error, sizeof(found.error), "%s", error.text);
 	memcpy(into, &found, sizeof(found));
@@ -221,10 +243,15 @@ static int take_plan(struct runtime_plan *plan, const uint8_t *bytes, size_t len
 	if (length != sizeof(found))
 		return -EPROTO;
 	memcpy(&found, bytes, sizeof(found));
-	if (found.runtime >= runtime_count || found.result > 1 || found.result < -ERRNO_MAX)
+	if (found.runtime >= runtime_count || found.result > 1 || found.result < -ERRNO_MAX ||
+	    found.library_count > RUNTIME_LIBRARIES)
 		return -EPROTO;
 	plan->runtime = runtimes[found.runtime];
 	plan->turns = found.turns;
+	plan->library_count = found.library_count;
+	memcpy(plan->libraries, found.libraries, sizeof(plan->libraries));
+	for (size_t i = 0; i < RUNTIME_LIBRARIES; i++)
+		plan->libraries[i][RUNTIME_LIBRARY_BYTES - 1] = '\0';
 	snprintf(plan->why, sizeof(plan->why), "%.*s", (int)sizeof(found.why), found.why);
 	if (found.result < 0)
 		error_set(error, -found.result, "%.*s", (int)sizeof(found.error), found.error);

@@ -32,12 +32,21 @@ struct runtime_probe {
 	bool is_task; /* POLLS_TASKS, for certain, though the type is not known */
 };
 
+#define RUNTIME_LIBRARIES     8
+#define RUNTIME_LIBRARY_BYTES 256
+
 /* All zeros is empty. */
 struct runtime_plan {
 	const struct runtime_ops *runtime;
 	struct runtime_probe *probes;
 	size_t count, room;
-	bool turns;    /* its workers have turns of an event loop */
+	bool turns; /* its workers have turns of an event loop, or, with probes, others have */
+	/*
+	 * It is in these files, as the kernel prints their paths, and not in the program: whose own
+	 * threads may be loops, too.
+	 */
+	char libraries[RUNTIME_LIBRARIES][RUNTIME_LIBRARY_BYTES];
+	size_t library_count;
 	char why[256]; /* it was chosen */
 };
 

@@ -311,9 +311,23 @@ static void take_table(void *data, uint64_t poll, bool polls_tasks)
 	search->result = runtime_plan_add(search->plan, probe);
 }
 
+/*
+ * The runtime is in a library: its threads are those with that on their stacks. In too many, or
+ * with names that are too long, nothing would say which those are.
+ */
+static void note_library(struct runtime_plan *plan, const char *path, bool *too_many)
+{
+	if (plan->library_count == RUNTIME_LIBRARIES || strlen(path) >= RUNTIME_LIBRARY_BYTES)
+		*too_many = true;
+	else
+		snprintf(plan->libraries[plan->library_count++], RUNTIME_LIBRARY_BYTES, "%s", path);
+}
+
 /* A file with symbols, or none; whose descriptor it takes over. -ENOEXEC: it is not an ELF file. */
 static int search_file(struct search *search, int fd)
 {
+	size_t before = search->found;
+
 	search->fd = fd;
 	search->info = NULL;
 	search->info_tried = false;
@@ -326,7 +340,7 @@ static int search_file(struct search *search, int fd)
 	if (search->result >= 0 && search->unknown &&
 	    tokio_vtables_each(search->object, judge_by_table, search) < 0)
 		search->result = -ENOMEM;
-	if (search->result >= 0 && !search->found && search->mapping &&
+	if (search->result >= 0 && search->found == before && search->mapping &&
 	    tokio_vtables_each(search->object, take_table, search) < 0)
 		search->result = -ENOMEM;
 	object_free(search->object);
@@ -371,6 +385,7 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 	struct mappings mappings = {0};
 	char program[64], path[MAPPING_PATH_BYTES];
 	uint64_t inode = 0, device = 0;
+	bool is_program = true, too_many = false;
 	int fd, result = mappings_load(&mappings, pid, 0);
 
 	if (result == -ESRCH)
@@ -392,17 +407,22 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 		search.path = program;
 		result = search_symbols(&search, symbols, pid, error);
 	}
-	for (size_t i = 0; result >= 0 && !search.found && !search.by_tables && i < mappings.count;
-	     i++) {
+	/* in the program, or in any of its libraries: the program is mapped below those */
+	for (size_t i = 0; result >= 0 && i < mappings.count; i++) {
 		const struct mapping *mapping = &mappings.items[i];
+		size_t before = search.found + search.by_tables;
 
+		if (before && !plan->library_count && !too_many)
+			break;
 		if (!mapping->inode || (mapping->inode == inode && mapping->device == device))
 			continue;
 		inode = mapping->inode;
 		device = mapping->device;
 		fd = mapping_open_path(mapping, pid, path);
-		if (fd < 0)
+		if (fd < 0) {
+			is_program = false;
 			continue;
+		}
 		search.path = path;
 		search.mapping = mapping;
 		search.module = mapping->path;
@@ -411,7 +431,12 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 			result = 0;
 		if (result < 0)
 			result = error_set(error, -result, "out of memory");
+		else if (!is_program && search.found + search.by_tables > before)
+			note_library(plan, mapping->path, &too_many);
+		is_program = false;
 	}
+	if (too_many)
+		plan->library_count = 0;
 	mappings_release(&mappings);
 	if (result < 0)
 		return result;

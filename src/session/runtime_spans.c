@@ -6,6 +6,8 @@
 
 #include "capture/thread_names.h"
 
+_Static_assert(RUNTIME_LIBRARIES == STACK_LIBRARIES_MAX, "one is given as the other");
+
 /* The runtime's probes as the source takes them. The strings stay the plan's. */
 static int set_probes(struct span_options *spans, const struct runtime_plan *plan)
 {
@@ -18,6 +20,9 @@ static int set_probes(struct span_options *spans, const struct runtime_plan *pla
 	spans->turns = plan->turns;
 	spans->stacks.marks = plan->runtime->marks;
 	spans->stacks.packages = runtime_packages;
+	spans->stacks.library_count = (unsigned int)plan->library_count;
+	for (size_t i = 0; i < plan->library_count; i++)
+		spans->stacks.libraries[i] = plan->libraries[i];
 	spans->probes = calloc(plan->count ? plan->count : 1, sizeof(*spans->probes));
 	if (!spans->probes)
 		return -ENOMEM;

@@ -133,8 +133,8 @@ exec "$@"
 class Service:
     """A running service; ask() -> (start, duration, CPU time) in ns as its handler measured."""
 
-    def __init__(self, arguments):
-        self.process = subprocess.Popen([str(argument) for argument in arguments], stdout=subprocess.PIPE, text=True)
+    def __init__(self, arguments, **options):
+        self.process = subprocess.Popen([str(argument) for argument in arguments], stdout=subprocess.PIPE, text=True, **options)
         self.port = int(self.process.stdout.readline())
         self.connect()
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -15,7 +16,7 @@ import pytest
 
 from conftest import BUILD, DWELL
 import programs
-from services import FIXTURES, Blocked, Service, stall_of, taken_away
+from services import FIXTURES, Blocked, Service, build_tokio, stall_of, taken_away
 
 ROUNDS = 4
 ARCHIVE_BYTES = 32 << 20
@@ -263,6 +264,114 @@ def test_what_a_handler_waits_for_in_poll_is_a_stall(loop, handler):
     for stall in filter(None, found):
         assert stall["function"] in ("wait_in_poll", "wait_in_select") and stall["cause"] == "ipc" or taken_away(stall) or stall["cause"] == "runnable", stall
         assert stall["cause"] != "ipc" or stall["reason"].endswith(":pipe"), stall
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("loop", ["poll", "ppoll", "select"])
+def test_what_a_handler_waits_for_in_epoll_is_no_turn_of_a_loop_in_poll(loop):
+    """Whichever is seen first; and that the loop waits for events is no stall of the handler's. Where its wait is deeper in the
+    stack than the handler's, that is missed."""
+    begun, stalls = handlers_of_a_poll_loop(loop, "epoll")
+    assert len(begun) > 20
+    for stall in stalls:
+        assert stall["function"] == "wait_in_epoll" and stall["cause"] == "ipc" or taken_away(stall) or stall["cause"] == "runnable", stall
+    found = [stall_of(stalls, at, 29_000_000) for at in begun]
+    assert loop != "poll" or found.count(None) <= 0.1 * len(begun), (found, stalls[-1:])
+
+
+JOBS = """
+import asyncio, time
+from concurrent.futures import ThreadPoolExecutor
+
+async def job(stall):
+    for i in range(12):
+        await asyncio.sleep(0.002)
+    if stall:
+        begun = time.monotonic_ns()
+        time.sleep(0.03)
+        print(begun, time.monotonic_ns() - begun, flush=True)
+    await asyncio.sleep(0.002)
+
+print(flush=True)
+with ThreadPoolExecutor(2) as pool:
+    for i in range(30):
+        pool.submit(asyncio.run, job(i % 5 == 4))
+        time.sleep(0.1)
+print(flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.measures
+def test_a_thread_that_waits_for_the_next_loop_to_run_is_not_blamed():
+    """As Django's async_to_sync() does: a job of a pool runs a loop to its end, and its thread waits for the next job."""
+    with program_running([sys.executable, "-c", JOBS]) as program:
+        program.stdout.readline()
+        blocked = Blocked(program.pid)
+        begun = [tuple(int(word) for word in line.split()) for line in iter(program.stdout.readline, "\n")]
+        stalls, summary = blocked.end()
+    assert len(begun) == 6 and len(summary["workers"]) <= 2
+    found = [stall_of(stalls, *stall) for stall in begun]
+    assert found.count(None) <= 1, (begun, stalls)
+    assert [stall for stall in stalls if stall not in found and not taken_away(stall) and stall["cause"] != "runnable"] == []
+
+
+#: Its extension has Tokio, as those of Node.js and Python that are made in Rust.
+EXTENDED = """
+import asyncio, ctypes, os, sys, threading, time
+
+def block_the_loop():
+    begun = time.monotonic_ns()
+    time.sleep(0.03)
+    print(begun, time.monotonic_ns() - begun, file=sys.stderr, flush=True)
+
+async def main():
+    for i in range(10**6):
+        await asyncio.sleep(0.01)
+        if i % 20 == 19:
+            block_the_loop()
+
+library = ctypes.CDLL(os.environ["LIBRARY"])
+threading.Thread(target=library.serve_from_library, daemon=True).start()
+asyncio.run(main())
+"""
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("stripped", [False, True])
+def test_a_loop_beside_a_runtime_that_is_in_a_library(tmp_path, stripped):
+    """Stalls of both are found, and Tokio's idle threads, which wait for events as loops do, are not blamed."""
+    (tmp_path / "both.py").write_text(EXTENDED)
+    library = build_tokio("cdylib")
+    if stripped:
+        subprocess.run(["strip", "-o", tmp_path / "library.so", library], check=True)
+        library = tmp_path / "library.so"
+    with open(tmp_path / "stalls", "w+") as written:
+        command = [sys.executable, tmp_path / "both.py", "--directory", tmp_path]
+        service = Service(command, stderr=written, env={**os.environ, "LIBRARY": str(library)})
+        blocked = Blocked(service.process.pid)
+        asked = []
+        for _ in range(4):
+            time.sleep(0.5)
+            for handler in ("spin", "sleep"):
+                asked.append(service.ask(handler, 30)[:2])
+                service.settle()
+        stalls, summary = blocked.end()
+        service.end()
+        written.seek(0)
+        own = [tuple(int(word) for word in line.split()) for line in written]
+    assert summary["runtime"] == "tokio" and "tokio-" in str(summary["workers"]), summary["workers"]
+    # a verdict about the loop may take until the second snapshot
+    seen = [stall for stall in own if summary["end_ns"] - summary["duration_ns"] + 1_500_000_000 < stall[0] and sum(stall) < summary["end_ns"]]
+    assert len(seen) >= 3
+    for expected in (asked, seen):
+        found = [stall_of(stalls, *stall) for stall in expected]
+        assert found.count(None) <= 1, (expected, stalls)
+    for stall in stalls:
+        known = any(stall_of([stall], *one) for one in asked + own)
+        assert known or taken_away(stall) or stall["cause"] == "runnable", stall
+        if known and stall["tid"] == service.process.pid:
+            assert stall["function"] == "block_the_loop" and stall["cause"] == "sleep", stall
 
 
 @pytest.mark.measures
