@@ -288,6 +288,33 @@ def test_two_windows_are_compared(recorded, tmp_path):
         assert not page.errors, page.errors
 
 
+def test_what_is_in_all_others_is_no_zero(recorded, tmp_path):
+    """A group that is not among the largest of a period did something then: no one knows how much."""
+    periods = made_periods(40)
+    for i, period in enumerate(periods):
+        others = {"group": None, "threads": 3, "states_ns": {"user": 1_500_000_000, "lock": 200_000_000}, "run_queue_waits": []}
+        period["groups"] = [group for group in period["groups"] if i >= 20 or group["group"] == "web"] + [others]
+    (tmp_path / "made.json").write_text(json.dumps(periods))
+    with browser.Page(recorded[1], tmp_path) as page:
+        drop(page, tmp_path / "made.json")
+        page.until("source.name === 'made.json'")
+        page.evaluate("windows.a = { from: source.periods[0].start, to: source.periods[19].end }, windows.b = { from: source.periods[20].start, to: source.periods[39].end }, render()")
+        changes = {tuple(row[:3]): row[3:] for row in rows(page, "changes")}
+        assert changes["web", "lock", ""][2:] == ["+2.00", "▲ more"], changes
+        a, b, _, verdict = changes["db", "user", ""]
+        assert a == "≥ 0" and not b.startswith("≥") and verdict == "partly in all others", changes
+        groups = {row[0]: row for row in rows(page, "groups")}
+        assert groups["db"][2].startswith("≥ ") and not groups["web"][2].startswith("≥"), groups
+        page.evaluate("choose('db')")
+        page.evaluate("cursor = source.periods[3].start + 1, render()")
+        assert "db is one of all others" in text(page, "readout")
+        # on average over the periods that list it
+        share = page.evaluate("sum(inside(source.periods, windows.b)).groups.get('db').states.user / sum(inside(source.periods, windows.b)).ns")
+        assert f"user {share:.2f}" in text(page, "states"), text(page, "states")
+        page.screenshot(tmp_path / "others.png")
+        assert not page.errors, page.errors
+
+
 def test_files_are_opened_or_refused(recorded, tmp_path):
     recording, file, _ = recorded
     with working(WORKLOAD, "mixed"):

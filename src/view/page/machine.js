@@ -17,9 +17,11 @@ const touching = (periods, stretch) => periods.filter(period => period.end > str
 // Of the chosen group alone.
 function ofChosen(period) {
   if (chosen === null) return period;
-  return { ...period, ...(period.groups.get(chosen) || { threads: 0, states: {}, waits: [] }) };
+  return { ...period, ...(period.groups.get(chosen) || { threads: 0, states: {}, waits: [] }), unlisted: isUnlisted(period, chosen) };
 }
 
+// Without those in which it is not known what it did.
+const listed = periods => periods.filter(period => !period.unlisted);
 const view = () => zoom || everything();
 const names = text => filtering === '' || text.toLowerCase().includes(filtering);
 
@@ -57,7 +59,7 @@ function drawHead() {
 }
 
 function drawStates() {
-  const total = sum(touching(source.periods, view()).map(ofChosen)), list = get('states'), focused = document.activeElement && document.activeElement.dataset.state;
+  const total = sum(listed(touching(source.periods, view()).map(ofChosen))), list = get('states'), focused = document.activeElement && document.activeElement.dataset.state;
   list.textContent = '';
   for (const state of STATES) {
     const missing = source.unmeasured.has(state) && !total.states[state];
@@ -105,8 +107,9 @@ function drawOverlay() {
 function read() {
   const stretch = selection || (cursor === null ? null : { from: cursor, to: cursor + 1e-3 });
   if (!stretch) return 'Point at a time to read it, drag to zoom; or focus the charts and use the arrow keys.';
-  const periods = touching(source.periods, stretch).map(ofChosen), total = sum(periods);
-  if (!periods.length) return `${clock(stretch.from)}: nothing was measured`;
+  const all = touching(source.periods, stretch).map(ofChosen), periods = listed(all), total = sum(periods);
+  if (!all.length) return `${clock(stretch.from)}: nothing was measured`;
+  if (!periods.length) return `${clock(stretch.from)}: ${chosen} is one of all others, not among the largest groups`;
   const states = STATES.filter(state => shown.has(state) && total.states[state]).sort((a, b) => total.states[b] - total.states[a]);
   const waits = total.waits.reduce((sum, number) => sum + (number || 0), 0);
   return [`${clock(periods[0].start)}, ${lasting(total.ns / 1e6)}`, ...states.map(state => `${state} ${count(total.states[state] / total.ns)}`),

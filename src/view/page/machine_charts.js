@@ -69,6 +69,12 @@ function drawAreas(view, periods, shown, inShares) {
   columns(view, periods, width, dots).forEach(([left, right], i) => {
     const all = inShares ? sums[i] || 1 : 1;
     let below = 0;
+    if (periods[i].unlisted) {
+      pen.globalAlpha = 0.12;
+      pen.fillStyle = colours.dim;
+      pen.fillRect(left, top, right - left, height - top);
+      pen.globalAlpha = 1;
+    }
     visible.forEach((state, k) => {
       if (!values[i][k]) return;
       const above = below + values[i][k] / all, from = whole(y(above), dots);

@@ -29,6 +29,12 @@ const clock = (ms, parts) => new Date(ms).toLocaleTimeString('en-GB', { hour: '2
 
 class Unreadable extends Error {}
 
+// Of a group that is not among the largest of a period: what it did is in all others', who knows how much of it.
+function isUnlisted(period, name) {
+  const others = period.groups.get(OTHERS);
+  return Boolean(others) && !period.groups.has(name) && (others.threads > 0 || Object.values(others.states).some(Boolean));
+}
+
 function readGroup(group) {
   return { threads: group.threads, states: group.states_ns, waits: group.run_queue_waits };
 }
@@ -144,7 +150,7 @@ function sum(periods) {
     addStates(total.states, period.states);
     addWaits(total.waits, period.waits);
     for (const [name, group] of period.groups) {
-      if (!total.groups.has(name)) total.groups.set(name, { name, threads: 0, states: {}, waits: [] });
+      if (!total.groups.has(name)) total.groups.set(name, { name, threads: 0, states: {}, waits: [], unlisted: 0 });
       const into = total.groups.get(name);
       into.threads = group.threads;
       addStates(into.states, group.states);
@@ -156,6 +162,7 @@ function sum(periods) {
       total.blame.get(key).ns += loss.ns;
     }
   }
+  for (const group of total.groups.values()) group.unlisted = periods.filter(period => isUnlisted(period, group.name)).length;
   return total;
 }
 

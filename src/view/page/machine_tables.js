@@ -85,6 +85,8 @@ function stateCell(state, cell) {
   cell.title = WORDS[state] || '';
 }
 
+// Of a group that was at times one of all others, it is no less.
+const atLeast = row => row.unlisted ? '≥ ' : '';
 const activeOf = states => ACTIVE.reduce((sum, state) => sum + (states[state] || 0), 0);
 
 function groupsTable(total, shown, matches) {
@@ -106,12 +108,12 @@ function groupsTable(total, shown, matches) {
   table('groups', [
     { key: 'name', words: source.status.by === 'cgroup' ? 'Cgroup' : source.status.by === 'process' ? 'Process' : 'Group', text: true, value: row => nameOf(row.name), cell: (row, cell) => nameCell(row.name, cell, 'group ' + row.name) },
     { key: 'shown', words: 'States', text: true, help: 'of the states that are shown', value: shownOf, cell: bar },
-    { key: 'active', words: 'Active', help: 'threads that were on a CPU, or lost time, on average', value: row => activeOf(row.states), cell: (row, cell) => cell.append(count(activeOf(row.states) / total.ns)) },
+    { key: 'active', words: 'Active', help: 'threads that were on a CPU, or lost time, on average', value: row => activeOf(row.states), cell: (row, cell) => cell.append(atLeast(row) + count(activeOf(row.states) / total.ns)) },
     { key: 'threads', words: 'Threads', wide: true, help: 'at the end', value: row => row.threads, cell: (row, cell) => cell.append(row.threads) },
     { key: 'p99', words: 'Wait p99', wide: true, help: '99 of 100 waits for a CPU were shorter; - not measured, or none ended', value: row => p99(row.waits),
       cell: (row, cell) => cell.append(p99(row.waits) ? '< ' + duration(p99(row.waits)) : '-') },
     ...visible.map(state => ({ key: state, words: state, wide: true, help: `threads on average: ${WORDS[state]}`, value: row => row.states[state] || 0,
-      cell: (row, cell) => { cell.append(count(threads(row, state))); if (!row.states[state]) cell.classList.add('dim'); } })),
+      cell: (row, cell) => { cell.append(atLeast(row) + count(threads(row, state))); if (!row.states[state]) cell.classList.add('dim'); } })),
   ], rows, row => row.name === chosen);
 }
 
@@ -196,20 +198,22 @@ function stallsTables(programs) {
   if (focused) for (const button of section.querySelectorAll('button')) if (button.dataset.key === focused) button.focus({ preventScroll: true });
 }
 
-// The mean of what each period has, and its standard error; null with fewer than three periods.
-function mean(periods, of) {
+// The mean of what each period has, and its standard error; null with fewer than three periods. `more` is what may come to it.
+function mean(periods, of, more) {
   const ns = periods.reduce((sum, period) => sum + period.ns, 0), rates = periods.map(period => of(period) / period.ns);
   const average = periods.reduce((sum, period, i) => sum + rates[i] * period.ns, 0) / ns, n = rates.length;
   const variance = n < 3 ? null : rates.reduce((sum, rate) => sum + (rate - average) ** 2, 0) / (n - 1) / n;
-  return { average, variance };
+  return { average, variance, most: average + periods.reduce((sum, period) => sum + more(period), 0) / ns };
 }
 
-function difference(row, before, after, of) {
-  row.a = mean(before, of);
-  row.b = mean(after, of);
+// Certain is what is so whatever part of all others' it had.
+function difference(row, before, after, of, more) {
+  row.a = mean(before, of, more);
+  row.b = mean(after, of, more);
   row.delta = row.b.average - row.a.average;
   row.known = row.a.variance !== null && row.b.variance !== null;
-  row.certain = row.known && Math.abs(row.delta) > 2 * Math.sqrt(row.a.variance + row.b.variance);
+  const error = row.known ? 2 * Math.sqrt(row.a.variance + row.b.variance) : Infinity;
+  row.certain = row.delta > 0 ? row.b.average - row.a.most > error : row.a.average - row.b.most > error;
   return row;
 }
 
@@ -219,26 +223,32 @@ function compare(before, after, matches) {
   for (const group of total.groups.values())
     for (const state of Object.keys(group.states).filter(state => ACTIVE.includes(state) || LOST.includes(state)))
       if (matches(nameOf(group.name)))
-        rows.push(difference({ who: group.name, state, because: '' }, before, after, period => (period.groups.get(group.name) || { states: {} }).states[state] || 0));
+        rows.push(difference({ who: group.name, state, because: '' }, before, after, period => (period.groups.get(group.name) || { states: {} }).states[state] || 0,
+          period => isUnlisted(period, group.name) ? period.groups.get(OTHERS).states[state] || 0 : 0));
   const lossOf = key => period => period.blame.reduce((sum, loss) => sum + ([loss.victim, loss.state, loss.kind, loss.culprit].join('\0') === key ? loss.ns : 0), 0);
+  // what such a victim, or such a culprit, lost in a period that does not list it
+  const isOfOthers = (loss, one) => one.state === loss.state && (one.victim === OTHERS || one.kind === 'others' || one.culprit === OTHERS);
+  const moreLossOf = loss => period => lossOf(loss.key)(period) || loss.victim === OTHERS ? 0
+    : period.blame.reduce((sum, one) => sum + (isOfOthers(loss, one) ? one.ns : 0), 0);
   for (const loss of total.blame.values())
     if (matches(nameOf(loss.victim)) || matches(culpritOf(loss)))
-      rows.push(difference({ who: loss.victim, state: loss.state, because: culpritOf(loss), isLoss: true }, before, after, lossOf(loss.key)));
+      rows.push(difference({ who: loss.victim, state: loss.state, because: culpritOf(loss), isLoss: true }, before, after, lossOf(loss.key), moreLossOf(loss)));
   return rows.filter(row => Math.abs(row.delta) >= 0.0005);
 }
 
 function changesTable(before, after, matches) {
   const rows = compare(before, after, matches), perSecond = rate => duration(rate * 1e9) + '/s';
   const amount = (row, rate) => row.isLoss ? perSecond(rate) : count(rate);
+  const range = (row, side) => (amount(row, side.most) === amount(row, side.average) ? '' : '≥ ') + amount(row, side.average);
   const words = row => !row.isLoss && Math.abs(row.delta) < 0.005 ? '±0.00' : (row.delta > 0 ? '+' : '−') + amount(row, Math.abs(row.delta));
   table('changes', [
     { key: 'who', words: 'Group', text: true, value: row => nameOf(row.who), cell: (row, cell) => nameCell(row.who, cell, 'change ' + row.who + row.state + row.because) },
     { key: 'state', words: 'State', text: true, value: row => row.state || '', cell: (row, cell) => stateCell(row.state, cell) },
     { key: 'because', words: 'Because of', text: true, value: row => row.because, cell: (row, cell) => cell.append(row.because) },
-    { key: 'a', words: 'A', value: row => row.a.average, cell: (row, cell) => cell.append(amount(row, row.a.average)) },
-    { key: 'b', words: 'B', value: row => row.b.average, cell: (row, cell) => cell.append(amount(row, row.b.average)) },
+    { key: 'a', words: 'A', value: row => row.a.average, cell: (row, cell) => cell.append(range(row, row.a)) },
+    { key: 'b', words: 'B', value: row => row.b.average, cell: (row, cell) => cell.append(range(row, row.b)) },
     { key: 'size', words: 'Change', help: 'coloured where it is more than twice its standard error', value: row => Math.abs(row.delta) + (row.certain ? 1e6 : 0),
       cell: (row, cell) => { cell.append(words(row)); cell.classList.add(row.certain ? row.delta > 0 ? 'more' : 'less' : 'dim'); } },
-    { key: 'verdict', words: 'Verdict', text: true, wide: true, value: row => row.certain ? 1 : 0, cell: (row, cell) => cell.append(row.certain ? row.delta > 0 ? '▲ more' : '▼ less' : row.known ? 'may be chance' : 'too few periods') },
+    { key: 'verdict', words: 'Verdict', text: true, wide: true, value: row => row.certain ? 1 : 0, cell: (row, cell) => cell.append(row.certain ? row.delta > 0 ? '▲ more' : '▼ less' : row.known ? row.a.most > row.a.average || row.b.most > row.b.average ? 'partly in all others' : 'may be chance' : 'too few periods') },
   ], rows);
 }
