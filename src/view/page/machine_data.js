@@ -8,6 +8,7 @@ const ACTIVE = ['user', 'kernel', 'runnable', 'stolen', 'irq', 'disk', 'lock', '
 const LOST = ['runnable', 'stolen', 'irq', 'disk', 'net', 'ipc', 'lock', 'swap', 'unknown'];
 const CULPRITS = { steal: 'the hypervisor', irq: 'interrupts', throttle: 'a CPU limit', idle: 'a CPU that had to wake up', timer: 'a timer', device: 'a disk or the network', others: 'others', unknown: 'unknown' };
 const OTHERS = '\0others'; // no process has that name
+const activeOf = states => ACTIVE.reduce((sum, state) => sum + (states[state] || 0), 0);
 const nameOf = group => group === OTHERS ? 'all others' : group;
 const culpritOf = loss => loss.kind === 'thread' ? nameOf(loss.culprit) : CULPRITS[loss.kind] || loss.kind;
 
@@ -29,11 +30,10 @@ const clock = (ms, parts) => new Date(ms).toLocaleTimeString('en-GB', { hour: '2
 
 class Unreadable extends Error {}
 
-// Of a group that is not among the largest of a period: what it did is in all others', who knows how much of it.
-function isUnlisted(period, name) {
-  const others = period.groups.get(OTHERS);
-  return Boolean(others) && !period.groups.has(name) && (others.threads > 0 || Object.values(others.states).some(Boolean));
-}
+// What a group may have done that is not among the largest of a period: no more than all others together.
+const mostOf = (period, name) => period.groups.has(name) || !period.groups.has(OTHERS) ? {} : period.groups.get(OTHERS).states;
+// Whether that is anything: of active time, as much as is written.
+const isUnlisted = (period, name) => activeOf(mostOf(period, name)) / period.ns >= 0.005;
 
 function readGroup(group) {
   return { threads: group.threads, states: group.states_ns, waits: group.run_queue_waits };
@@ -150,7 +150,7 @@ function sum(periods) {
     addStates(total.states, period.states);
     addWaits(total.waits, period.waits);
     for (const [name, group] of period.groups) {
-      if (!total.groups.has(name)) total.groups.set(name, { name, threads: 0, states: {}, waits: [], unlisted: 0 });
+      if (!total.groups.has(name)) total.groups.set(name, { name, threads: 0, states: {}, waits: [], more: {} });
       const into = total.groups.get(name);
       into.threads = group.threads;
       addStates(into.states, group.states);
@@ -162,7 +162,7 @@ function sum(periods) {
       total.blame.get(key).ns += loss.ns;
     }
   }
-  for (const group of total.groups.values()) group.unlisted = periods.filter(period => isUnlisted(period, group.name)).length;
+  for (const group of total.groups.values()) for (const period of periods) addStates(group.more, mostOf(period, group.name));
   return total;
 }
 

@@ -85,9 +85,8 @@ function stateCell(state, cell) {
   cell.title = WORDS[state] || '';
 }
 
-// Of a group that was at times one of all others, it is no less.
-const atLeast = row => row.unlisted ? '≥ ' : '';
-const activeOf = states => ACTIVE.reduce((sum, state) => sum + (states[state] || 0), 0);
+// Of a group that was at times one of all others: it is no less, and may be so much more.
+const atLeast = (value, more, write) => (write(value + more) === write(value) ? '' : '≥ ') + write(value);
 
 function groupsTable(total, shown, matches) {
   const visible = STATES.filter(state => shown.has(state) && total.states[state]), threads = (row, state) => (row.states[state] || 0) / total.ns;
@@ -108,12 +107,12 @@ function groupsTable(total, shown, matches) {
   table('groups', [
     { key: 'name', words: source.status.by === 'cgroup' ? 'Cgroup' : source.status.by === 'process' ? 'Process' : 'Group', text: true, value: row => nameOf(row.name), cell: (row, cell) => nameCell(row.name, cell, 'group ' + row.name) },
     { key: 'shown', words: 'States', text: true, help: 'of the states that are shown', value: shownOf, cell: bar },
-    { key: 'active', words: 'Active', help: 'threads that were on a CPU, or lost time, on average', value: row => activeOf(row.states), cell: (row, cell) => cell.append(atLeast(row) + count(activeOf(row.states) / total.ns)) },
+    { key: 'active', words: 'Active', help: 'threads that were on a CPU, or lost time, on average', value: row => activeOf(row.states), cell: (row, cell) => cell.append(atLeast(activeOf(row.states) / total.ns, activeOf(row.more) / total.ns, count)) },
     { key: 'threads', words: 'Threads', wide: true, help: 'at the end', value: row => row.threads, cell: (row, cell) => cell.append(row.threads) },
     { key: 'p99', words: 'Wait p99', wide: true, help: '99 of 100 waits for a CPU were shorter; - not measured, or none ended', value: row => p99(row.waits),
       cell: (row, cell) => cell.append(p99(row.waits) ? '< ' + duration(p99(row.waits)) : '-') },
     ...visible.map(state => ({ key: state, words: state, wide: true, help: `threads on average: ${WORDS[state]}`, value: row => row.states[state] || 0,
-      cell: (row, cell) => { cell.append(atLeast(row) + count(threads(row, state))); if (!row.states[state]) cell.classList.add('dim'); } })),
+      cell: (row, cell) => { cell.append(atLeast(threads(row, state), (row.more[state] || 0) / total.ns, count)); if (!row.states[state]) cell.classList.add('dim'); } })),
   ], rows, row => row.name === chosen);
 }
 
@@ -213,6 +212,7 @@ function difference(row, before, after, of, more) {
   row.delta = row.b.average - row.a.average;
   row.known = row.a.variance !== null && row.b.variance !== null;
   const error = row.known ? 2 * Math.sqrt(row.a.variance + row.b.variance) : Infinity;
+  row.chance = Math.abs(row.delta) <= error;
   row.certain = row.delta > 0 ? row.b.average - row.a.most > error : row.a.average - row.b.most > error;
   return row;
 }
@@ -224,7 +224,7 @@ function compare(before, after, matches) {
     for (const state of Object.keys(group.states).filter(state => ACTIVE.includes(state) || LOST.includes(state)))
       if (matches(nameOf(group.name)))
         rows.push(difference({ who: group.name, state, because: '' }, before, after, period => (period.groups.get(group.name) || { states: {} }).states[state] || 0,
-          period => isUnlisted(period, group.name) ? period.groups.get(OTHERS).states[state] || 0 : 0));
+          period => mostOf(period, group.name)[state] || 0));
   const lossOf = key => period => period.blame.reduce((sum, loss) => sum + ([loss.victim, loss.state, loss.kind, loss.culprit].join('\0') === key ? loss.ns : 0), 0);
   // what such a victim, or such a culprit, lost in a period that does not list it
   const isOfOthers = (loss, one) => one.state === loss.state && (one.victim === OTHERS || one.kind === 'others' || one.culprit === OTHERS);
@@ -239,7 +239,7 @@ function compare(before, after, matches) {
 function changesTable(before, after, matches) {
   const rows = compare(before, after, matches), perSecond = rate => duration(rate * 1e9) + '/s';
   const amount = (row, rate) => row.isLoss ? perSecond(rate) : count(rate);
-  const range = (row, side) => (amount(row, side.most) === amount(row, side.average) ? '' : '≥ ') + amount(row, side.average);
+  const range = (row, side) => atLeast(side.average, side.most - side.average, rate => amount(row, rate));
   const words = row => !row.isLoss && Math.abs(row.delta) < 0.005 ? '±0.00' : (row.delta > 0 ? '+' : '−') + amount(row, Math.abs(row.delta));
   table('changes', [
     { key: 'who', words: 'Group', text: true, value: row => nameOf(row.who), cell: (row, cell) => nameCell(row.who, cell, 'change ' + row.who + row.state + row.because) },
@@ -249,6 +249,6 @@ function changesTable(before, after, matches) {
     { key: 'b', words: 'B', value: row => row.b.average, cell: (row, cell) => cell.append(range(row, row.b)) },
     { key: 'size', words: 'Change', help: 'coloured where it is more than twice its standard error', value: row => Math.abs(row.delta) + (row.certain ? 1e6 : 0),
       cell: (row, cell) => { cell.append(words(row)); cell.classList.add(row.certain ? row.delta > 0 ? 'more' : 'less' : 'dim'); } },
-    { key: 'verdict', words: 'Verdict', text: true, wide: true, value: row => row.certain ? 1 : 0, cell: (row, cell) => cell.append(row.certain ? row.delta > 0 ? '▲ more' : '▼ less' : row.known ? row.a.most > row.a.average || row.b.most > row.b.average ? 'partly in all others' : 'may be chance' : 'too few periods') },
+    { key: 'verdict', words: 'Verdict', text: true, wide: true, value: row => row.certain ? 1 : 0, cell: (row, cell) => cell.append(row.certain ? row.delta > 0 ? '▲ more' : '▼ less' : row.known ? row.chance ? 'may be chance' : 'partly in all others' : 'too few periods') },
   ], rows);
 }
