@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How all CPUs of the machine together spent their time, as /proc/stat counts it. */
+/* How the CPUs of the machine spent their time, as /proc/stat counts it. */
 #ifndef DWELL_BASE_MACHINE_TIME_H
 #define DWELL_BASE_MACHINE_TIME_H
 
@@ -36,5 +36,9 @@ static inline double machine_stolen_share(uint64_t stolen_ns, uint64_t busy_ns)
 
 /* `path`: MACHINE_TIME. 0, or a negative errno. */
 int machine_time_read(struct machine_time *ret_time, const char *path) must_check;
+
+/* The same of each CPU up to `count`, by its number; zeros for those that are off. */
+int machine_time_read_cpus(struct machine_time *ret_times, unsigned int count,
+			   const char *path) must_check;
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/duration.h"
 #include "base/similar.h"
+#include "load/taken.h"
 
 /* A machine that does nothing else uses less than that for itself. */
 #define TAKEN_LEAST    0.05
@@ -152,6 +153,7 @@ struct judging {
 	const struct run_group *worker_group;
 	const struct summary *summary;
 	const struct pressure *pressure;
+	struct taken taken; /* from this group */
 	struct check_results *check_results;
 	int result;
 };
@@ -195,7 +197,7 @@ static bool may_be_by_others(const struct judging *judging, enum check check, do
 			     double limit)
 {
 	const struct pressure *pressure = judging->pressure;
-	double taken = pressure_taken(pressure), taken_ns = (double)pressure_taken_ns(pressure);
+	double taken = judging->taken.share, taken_ns = judging->taken.ns;
 
 	if (taken < TAKEN_LEAST || taken_ns < TAKEN_LEAST_NS)
 		return false;
@@ -261,8 +263,8 @@ static enum verdict fail_unless_others(const struct judging *judging, enum check
 	}
 	if (!may_be_by_others(judging, check, value, limit))
 		return VERDICT_FAIL;
-	snprintf(why, room, "; but others had %.0f %% of the CPUs' time",
-		 100 * pressure_taken(judging->pressure));
+	snprintf(why, room, "; but others had %.0f %% of %s CPUs' time", 100 * judging->taken.share,
+		 judging->taken.of_own ? "its" : "the");
 	return VERDICT_INCONCLUSIVE;
 }
 
@@ -621,6 +623,7 @@ int checks_judge(const struct run *run, const struct summary *summaries,
 	for (size_t i = 0; i < run->worker_group_count; i++) {
 		judging.worker_group = run->worker_groups[i];
 		judging.summary = &summaries[i];
+		judging.taken = taken_from(run, judging.worker_group, pressure);
 		judge_completed(&judging);
 		judge_starved(&judging);
 		judge_idle(&judging);

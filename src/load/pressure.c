@@ -2,6 +2,7 @@
 #include "load/pressure.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -33,13 +34,41 @@ static bool read_waiting(uint64_t *ret_ns)
 	return true;
 }
 
-void pressure_mark(struct pressure_mark *mark, uint64_t scheduler_ns)
+static void read_cpus(struct pressure_mark *mark, unsigned int cpu_count)
 {
+	mark->cpus = calloc(cpu_count, sizeof(*mark->cpus));
+	if (mark->cpus && machine_time_read_cpus(mark->cpus, cpu_count, MACHINE_TIME) < 0)
+		pressure_mark_release(mark);
+	mark->cpu_count = mark->cpus ? cpu_count : 0;
+}
+
+void pressure_mark(struct pressure_mark *mark, unsigned int cpu_count, uint64_t scheduler_ns)
+{
+	pressure_mark_release(mark);
 	*mark = (struct pressure_mark){.at_ns = clock_monotonic_ns(), .scheduler_ns = scheduler_ns};
 	mark->measured = machine_time_read(&mark->machine, MACHINE_TIME) >= 0;
+	read_cpus(mark, cpu_count);
 	mark->own_ns = used_by(RUSAGE_SELF) + used_by(RUSAGE_CHILDREN);
 	mark->has_waiting = read_waiting(&mark->waiting_ns);
 	mark->throttled_ns = own_throttled_ns();
+}
+
+void pressure_mark_release(struct pressure_mark *mark)
+{
+	free(mark->cpus);
+	mark->cpus = NULL;
+	mark->cpu_count = 0;
+}
+
+uint64_t pressure_busy_ns(const struct pressure_mark *before, const struct pressure_mark *after,
+			  unsigned int cpu)
+{
+	struct machine_time passed;
+
+	return cpu < before->cpu_count && cpu < after->cpu_count &&
+			       machine_time_since(&passed, &before->cpus[cpu], &after->cpus[cpu])
+		       ? passed.busy_ns
+		       : 0;
 }
 
 void pressure_between(struct pressure *pressure, const struct pressure_mark *before,

@@ -16,6 +16,8 @@ struct pressure_mark {
 	uint64_t at_ns; /* CLOCK_MONOTONIC */
 	bool measured;
 	struct machine_time machine;
+	struct machine_time *cpus; /* by number; NULL: not known; owned */
+	unsigned int cpu_count;
 	uint64_t own_ns; /* CPU time of this process, and of all its children that have ended */
 	uint64_t scheduler_ns; /* of the scheduler under test, while its process lives */
 	/* in which a task waited for a CPU; /proc/pressure/cpu, "some":
@@ -37,11 +39,19 @@ struct pressure {
 	uint64_t throttled_ns; /* by a limit around dwell, a container's: not one of the spec */
 };
 
-void pressure_mark(struct pressure_mark *mark, uint64_t scheduler_ns);
+/* `cpu_count`: the highest number of a CPU, + 1. */
+void pressure_mark(struct pressure_mark *mark, unsigned int cpu_count, uint64_t scheduler_ns);
+void pressure_mark_release(struct pressure_mark *mark);
 
 /* To be taken after the run's processes have been reaped. In steps of 10 ms. */
 void pressure_between(struct pressure *pressure, const struct pressure_mark *before,
 		      const struct pressure_mark *after);
+
+/*
+ * Busy time of a CPU between the two, of whomever, with what was stolen; 0 where that is not known.
+ */
+uint64_t pressure_busy_ns(const struct pressure_mark *before, const struct pressure_mark *after,
+			  unsigned int cpu);
 
 /* CPU time that was not the run's to use; 0 where that is not known. */
 static inline uint64_t pressure_taken_ns(const struct pressure *pressure)

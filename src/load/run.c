@@ -265,6 +265,17 @@ static bool starts_scheduler(const struct spec_phases *phases)
 	return false;
 }
 
+static void mark_pressure(struct run *run, struct pressure_mark *mark)
+{
+	const struct cpus *usable = &run->topology->usable;
+	unsigned int count = 0;
+
+	for (unsigned int cpu = cpus_next(usable, 0); cpu < CPUS_MAX;
+	     cpu = cpus_next(usable, cpu + 1))
+		count = cpu + 1;
+	pressure_mark(mark, count, scheduler_cpu_ns(&run->scheduler));
+}
+
 /* All exist before the first one begins. */
 static int start_all(struct run *run, struct error *error)
 {
@@ -285,7 +296,7 @@ static int start_all(struct run *run, struct error *error)
 			       run->options->scheduler_pid || starts_scheduler(&run->spec->phases));
 	run->started_realtime_ns = clock_realtime_ns();
 	run->started_ns = clock_monotonic_ns();
-	pressure_mark(&run->before, scheduler_cpu_ns(&run->scheduler));
+	mark_pressure(run, &run->before);
 	if (result >= 0)
 		result = run_start_groups(run, error);
 	run->start_ns = clock_monotonic_ns() - began_ns;
@@ -323,7 +334,7 @@ static void finish(struct run *run)
 	watchdog_end(run);
 	run_stop_groups(run, NULL);
 	run->stopped_ns = clock_monotonic_ns();
-	pressure_mark(&run->after, scheduler_cpu_ns(&run->scheduler));
+	mark_pressure(run, &run->after);
 	run->stop_ns = run->stopped_ns - began_ns;
 	/* one that died still writes its dump */
 	if (run->scheduler.ours)
@@ -394,6 +405,8 @@ void run_release(struct run *run)
 	free(run->worker_groups);
 	free(run->run_cgroups);
 	free(run->events);
+	pressure_mark_release(&run->before);
+	pressure_mark_release(&run->after);
 	if (run->evidence_count)
 		output_release(&run->evidence);
 	run->evidence_count = 0;

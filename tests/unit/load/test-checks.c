@@ -183,6 +183,45 @@ static void take(struct made *made, double share)
 					   .others_ns = (uint64_t)(share * (double)all_ns)};
 }
 
+CASE(others_on_the_few_cpus_of_a_group_count)
+{
+	struct machine_time none[64] = {{0}}, busy[64] = {{0}};
+	struct made made;
+
+	make(&made, 1);
+	made.spec.checks.max_gap_ns = 2e9;
+	report_of(&made, 0)->max_gap_ns = 3 * NS_PER_S;
+	assert_int_equal(cpus_parse("0-63", &made.topology.usable, NULL), 0);
+	/* of 64 CPUs others had all of one, and the workers half of another */
+	made.pressure = (struct pressure){.measured = true,
+					  .elapsed_ns = 10 * NS_PER_S,
+					  .cpu_ns = 640 * NS_PER_S,
+					  .own_ns = 5 * NS_PER_S,
+					  .others_ns = 10 * NS_PER_S};
+	made.run.before.cpus = none;
+	made.run.after.cpus = busy;
+	made.run.before.cpu_count = made.run.after.cpu_count = 64;
+	shared_cpus(&made.worker_groups[0].worker_group.shared, 0)[0].cpu_ns = 5 * NS_PER_S;
+	busy[0].busy_ns = 5 * NS_PER_S;
+	busy[9].busy_ns = 10 * NS_PER_S;
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	/* of the group's */
+	busy[9].busy_ns = 0;
+	busy[0].busy_ns = 15 * NS_PER_S;
+	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
+	assert_finding(&made, "max-gap", 0, VERDICT_INCONCLUSIVE, 100,
+		       "3.00s, limit 2.00s; but others had 25 % of its CPUs' time");
+	/* dwell's own, or the scheduler's, is not theirs */
+	made.pressure.own_ns = 15 * NS_PER_S;
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	/* one that may use all of them could have gone elsewhere */
+	made.pressure.own_ns = 5 * NS_PER_S;
+	made.worker_groups[0].allowed = made.topology.usable;
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	made.run.before.cpus = made.run.after.cpus = NULL;
+	unmake(&made);
+}
+
 CASE(what_others_may_have_done_is_inconclusive)
 {
 	struct made made;
@@ -548,6 +587,7 @@ int main(void)
 		cmocka_unit_test(the_end_of_the_run_counts),
 		cmocka_unit_test(starved_workers_are_found),
 		cmocka_unit_test(gaps_are_judged),
+		cmocka_unit_test(others_on_the_few_cpus_of_a_group_count),
 		cmocka_unit_test(what_others_may_have_done_is_inconclusive),
 		cmocka_unit_test(what_a_limit_around_it_held_up_is_inconclusive),
 		cmocka_unit_test(a_group_that_did_nothing_fails),
