@@ -18,10 +18,27 @@ static bool read_file(const char *directory, const char *name, char into[64])
 	return kernel_line(path, into, 64);
 }
 
+/* Of what it has in use, the page cache and its like, which the kernel takes back when needed. */
+static uint64_t reclaimable(const char *directory)
+{
+	char path[PATH_MAX + 64], line[128];
+	uint64_t sum = 0, bytes;
+
+	snprintf(path, sizeof(path), "%s/memory.stat", directory);
+	cleanup_file FILE *file = fopen(path, "re");
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "inactive_file %" SCNu64, &bytes) == 1 ||
+		    sscanf(line, "active_file %" SCNu64, &bytes) == 1 ||
+		    sscanf(line, "slab_reclaimable %" SCNu64, &bytes) == 1)
+			sum += bytes;
+	return sum;
+}
+
 /* Documentation/admin-guide/cgroup-v2.rst: "max", or a number, in both. */
 static void take_directory(struct own_limits *limits, const char *directory)
 {
-	uint64_t quota, period, most, used;
+	uint64_t quota, period, most, used, cached;
 	char text[64];
 
 	if (read_file(directory, "cpu.max", text) &&
@@ -31,6 +48,8 @@ static void take_directory(struct own_limits *limits, const char *directory)
 	if (!read_file(directory, "memory.max", text) || sscanf(text, "%" SCNu64, &most) != 1 ||
 	    !read_file(directory, "memory.current", text) || sscanf(text, "%" SCNu64, &used) != 1)
 		return;
+	cached = reclaimable(directory);
+	used -= cached < used ? cached : used;
 	if (limits->memory_bytes > (most > used ? most - used : 0))
 		limits->memory_bytes = most > used ? most - used : 0;
 }
@@ -59,6 +78,9 @@ static void each_above(const char *mount, const char *path,
 
 	if (snprintf(directory, sizeof(directory), "%s%s", mount, path) >= (int)sizeof(directory))
 		return;
+	/* that of the tree is mount's own */
+	if (directory[strlen(directory) - 1] == '/')
+		directory[strlen(directory) - 1] = '\0';
 	while (strlen(directory) > root) {
 		take(data, directory);
 		*strrchr(directory, '/') = '\0';

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rights that the program has and its user lacks. */
+/* Rights of the program, and those that its user lacks. */
 #ifndef DWELL_BASE_PRIVILEGE_H
 #define DWELL_BASE_PRIVILEGE_H
 
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <sys/auxv.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /*
@@ -15,6 +17,16 @@
 static inline bool privilege_is_lent(void)
 {
 	return getauxval(AT_SECURE) != 0;
+}
+
+/* Whether this thread has one of the CAP_*, in effect; capget(2). */
+static inline bool privilege_has(int capability)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {{0}};
+
+	return syscall(SYS_capget, &header, data) >= 0 &&
+	       data[capability / 32].effective & 1U << capability % 32;
 }
 
 /* Set-user-ID or set-group-ID: programs that it starts would have the rights too. */

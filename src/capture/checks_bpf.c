@@ -54,12 +54,11 @@ void check_bpf(struct diagnosis *finding)
 		check_found(finding, "%s", error.text);
 		check_short_of(
 			finding, CHECK_MISSING,
-			features_capable(CAP_SYS_PTRACE)
+			privilege_has(CAP_SYS_PTRACE)
 				? "exact states: dwell top samples /proc instead"
 				: "exact states: dwell top samples /proc instead, and of other "
 				  "users' threads knows CPU time alone",
-			features_capable(CAP_BPF) && features_capable(CAP_PERFMON) ? ""
-										   : more_rights());
+			privilege_has(CAP_BPF) && privilege_has(CAP_PERFMON) ? "" : more_rights());
 	}
 	targets_release(&targets);
 }
@@ -90,11 +89,11 @@ void check_capabilities(struct diagnosis *finding)
 	bool needed = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
-		if (features_capable(wanted[i].capability))
+		if (privilege_has(wanted[i].capability))
 			continue;
 		snprintf(absent + strlen(absent), sizeof(absent) - strlen(absent), " %s",
 			 wanted[i].name);
-		needed |= wanted[i].needed && !features_capable(CAP_SYS_ADMIN);
+		needed |= wanted[i].needed && !privilege_has(CAP_SYS_ADMIN);
 	}
 	if (*absent)
 		check_found(finding, "uid %u without%s", geteuid(), absent);
@@ -155,7 +154,7 @@ void check_maps(struct diagnosis *finding)
 		    ring ? "yes" : "no");
 	if (!storage || !ring)
 		check_short_of(finding, CHECK_MISSING, "exact states",
-			       features_capable(CAP_BPF) ? "a kernel from 5.15 on" : more_rights());
+			       privilege_has(CAP_BPF) ? "a kernel from 5.15 on" : more_rights());
 }
 
 /* As far as it can be read. */

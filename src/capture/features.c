@@ -6,21 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "base/kernel_text.h"
+#include "base/privilege.h"
 
 /* include/linux/proc_ns.h */
 #define PROC_PID_INIT_INO 0xEFFFFFFCU
-
-bool features_capable(int capability)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {0};
-
-	return syscall(SYS_capget, &header, data) >= 0 &&
-	       data[capability / 32].effective & 1U << capability % 32;
-}
 
 unsigned int features_pid_namespace(void)
 {
@@ -165,8 +156,8 @@ bool features_clock_shifted(void)
 
 int features_permitted(struct error *error)
 {
-	if (!features_capable(CAP_SYS_ADMIN) &&
-	    !(features_capable(CAP_BPF) && features_capable(CAP_PERFMON)))
+	if (!privilege_has(CAP_SYS_ADMIN) &&
+	    !(privilege_has(CAP_BPF) && privilege_has(CAP_PERFMON)))
 		return error_set(
 			error, EPERM,
 			geteuid() ? "exact states need BPF: run as root (sudo dwell …), or give "
@@ -196,7 +187,7 @@ int features_probe(struct features *ret_features, const struct kernel_btf *btf, 
 		return error_set(error, ENOTSUP,
 				 "this kernel's BTF does not describe sched_switch: it needs 5.15 "
 				 "or newer with CONFIG_TRACEPOINTS=y");
-	ret_features->others_memory = features_capable(CAP_SYS_PTRACE);
+	ret_features->others_memory = privilege_has(CAP_SYS_PTRACE);
 	ret_features->switch_has_state = arguments >= 4;
 	ret_features->names_disks = names_disks(btf, places);
 	ret_features->precise_cpu_split = features_precise_cpu_split();

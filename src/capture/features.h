@@ -53,7 +53,4 @@ bool features_clock_shifted(void);
 /* Inode of our pid namespace; 0 = the machine's first. */
 unsigned int features_pid_namespace(void);
 
-/* Whether this process has it (CAP_*), effective. */
-bool features_capable(int capability);
-
 #endif

@@ -15,6 +15,7 @@
 #include "base/await.h"
 #include "base/clock.h"
 #include "base/mount.h"
+#include "base/own_limits.h"
 #include "load/cgroup_write.h"
 #include "load/owner.h"
 
@@ -67,6 +68,15 @@ int cgroups_init(struct cgroups *cgroups, const char *parent, struct error *erro
 		parent = cgroups->mount;
 	owner_sweep(parent, remove_orphan);
 	return make_root(cgroups, parent, error);
+}
+
+uint64_t cgroups_throttled_ns(const struct cgroups *cgroups)
+{
+	char above[PATH_MAX];
+
+	snprintf(above, sizeof(above), "%s", cgroups->root);
+	*strrchr(above, '/') = '\0';
+	return own_throttled_ns_at(cgroups->mount, above + strlen(cgroups->mount));
 }
 
 static void path_of(char into[PATH_MAX], const struct cgroups *cgroups, const char *name,

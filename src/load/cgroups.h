@@ -38,6 +38,9 @@ struct cgroups {
  */
 int cgroups_init(struct cgroups *cgroups, const char *parent, struct error *error) must_check;
 
+/* own_throttled_ns() of the cgroups around its own. */
+uint64_t cgroups_throttled_ns(const struct cgroups *cgroups);
+
 /* Removes all of it, cgroups whose tasks have ended first. Takes zeroed ones. */
 void cgroups_release(struct cgroups *cgroups);
 

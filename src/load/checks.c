@@ -189,15 +189,13 @@ __attribute__((format(printf, 7, 8))) static void find(struct judging *judging, 
 }
 
 /*
- * Whether others had so much of the CPUs that a figure may have missed its limit by them: a worker
- * that did not run while they did. What is missed by more than they can have done remains a
- * failure.
+ * Whether a figure may have missed its limit because of time that was taken from the workers: one
+ * that did not run meanwhile. What is missed by more than that can have done remains a failure.
  */
-static bool may_be_by_others(const struct judging *judging, enum check check, double value,
-			     double limit)
+static bool may_be_by(const struct judging *judging, double taken, double taken_ns,
+		      enum check check, double value, double limit)
 {
-	const struct pressure *pressure = judging->pressure;
-	double taken = judging->taken.share, taken_ns = judging->taken.ns;
+	double elapsed_ns = (double)judging->pressure->elapsed_ns;
 
 	if (taken < TAKEN_LEAST || taken_ns < TAKEN_LEAST_NS)
 		return false;
@@ -205,13 +203,13 @@ static bool may_be_by_others(const struct judging *judging, enum check check, do
 	case CHECK_COMPLETED:
 	case CHECK_NOT_STARVED:
 		/* half of a CPU, all the time */
-		return taken_ns >= (double)pressure->elapsed_ns / 2;
+		return taken_ns >= elapsed_ns / 2;
 	case CHECK_MAX_GAP:
 		return value - limit <= fmin(taken_ns, GAP_EXCESS_MOST * limit);
 	case CHECK_MAX_SPREAD:
 		return value - limit <= taken;
 	case CHECK_WAKE_P99:
-		/* they do not delay more of the wakeups than they have of the time */
+		/* it does not delay more of the wakeups than there is of the time */
 		return (double)judging->summary->samples[summary_wakes(judging->summary)].p50 <=
 		       limit;
 	case CHECK_WAKE_CV:
@@ -223,45 +221,38 @@ static bool may_be_by_others(const struct judging *judging, enum check check, do
 	}
 }
 
-/* The same of a limit of CPU time that is around dwell and all its workers, as a container's. */
-static bool may_be_by_limit(const struct judging *judging, enum check check, double value,
-			    double limit)
+/*
+ * For how long a limit of CPU time that is around dwell and all its workers, as a container's, held
+ * a worker up. The kernel adds up all CPUs that had something to run; so many workers can be held
+ * up at a time, and no more.
+ */
+static double held_ns(const struct judging *judging)
 {
-	const struct pressure *pressure = judging->pressure;
-	double held_ns = (double)pressure->throttled_ns;
+	unsigned int cpus = cpus_count(&judging->run->topology->usable);
+	unsigned int at_once = judging->run->workers < cpus ? judging->run->workers : cpus;
+	double ns = (double)judging->pressure->throttled_ns / (at_once ? at_once : 1);
 
-	if (held_ns < TAKEN_LEAST_NS || held_ns < TAKEN_LEAST * (double)pressure->elapsed_ns)
-		return false;
-	switch (check) {
-	case CHECK_COMPLETED:
-	case CHECK_NOT_STARVED:
-		return held_ns >= (double)pressure->elapsed_ns / 2;
-	case CHECK_MAX_GAP:
-		return value - limit <= held_ns;
-	case CHECK_MAX_SPREAD:
-	case CHECK_WAKE_P99:
-	case CHECK_WAKE_CV:
-	case CHECK_MIN_ITERATION_RATE:
-		return true;
-	default:
-		return false;
-	}
+	return fmin(ns, (double)judging->pressure->elapsed_ns);
 }
 
 /* Says so, and returns the verdict of what failed. */
 static enum verdict fail_unless_others(const struct judging *judging, enum check check,
 				       double value, double limit, char *why, size_t room)
 {
-	*why = '\0';
-	if (may_be_by_limit(judging, check, value, limit)) {
-		char held[16];
+	double held = held_ns(judging);
 
-		duration_format(held, sizeof(held), judging->pressure->throttled_ns);
+	*why = '\0';
+	if (judging->pressure->elapsed_ns &&
+	    may_be_by(judging, held / (double)judging->pressure->elapsed_ns, held, check, value,
+		      limit)) {
+		char text[16];
+
+		duration_format(text, sizeof(text), (uint64_t)held);
 		snprintf(why, room, "; but a CPU limit around dwell (cpu.max) held it up for %s",
-			 held);
+			 text);
 		return VERDICT_INCONCLUSIVE;
 	}
-	if (!may_be_by_others(judging, check, value, limit))
+	if (!may_be_by(judging, judging->taken.share, judging->taken.ns, check, value, limit))
 		return VERDICT_FAIL;
 	snprintf(why, room, "; but others had %.0f %% of %s CPUs' time", 100 * judging->taken.share,
 		 judging->taken.of_own ? "its" : "the");

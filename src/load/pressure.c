@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
-#include "base/own_limits.h"
 
 static uint64_t time_of(const struct timeval *time)
 {
@@ -42,7 +41,8 @@ static void read_cpus(struct pressure_mark *mark, unsigned int cpu_count)
 	mark->cpu_count = mark->cpus ? cpu_count : 0;
 }
 
-void pressure_mark(struct pressure_mark *mark, unsigned int cpu_count, uint64_t scheduler_ns)
+void pressure_mark(struct pressure_mark *mark, unsigned int cpu_count, uint64_t scheduler_ns,
+		   uint64_t throttled_ns)
 {
 	pressure_mark_release(mark);
 	*mark = (struct pressure_mark){.at_ns = clock_monotonic_ns(), .scheduler_ns = scheduler_ns};
@@ -50,7 +50,7 @@ void pressure_mark(struct pressure_mark *mark, unsigned int cpu_count, uint64_t 
 	read_cpus(mark, cpu_count);
 	mark->own_ns = used_by(RUSAGE_SELF) + used_by(RUSAGE_CHILDREN);
 	mark->has_waiting = read_waiting(&mark->waiting_ns);
-	mark->throttled_ns = own_throttled_ns();
+	mark->throttled_ns = throttled_ns;
 }
 
 void pressure_mark_release(struct pressure_mark *mark)

@@ -24,7 +24,8 @@ struct pressure_mark {
 	 * Documentation/accounting/psi.rst */
 	bool has_waiting;
 	uint64_t waiting_ns;
-	uint64_t throttled_ns; /* own_throttled_ns() */
+	uint64_t throttled_ns; /* own_throttled_ns(); with cgroups of the run, of those around them
+				*/
 };
 
 /* Of a run. */
@@ -36,11 +37,16 @@ struct pressure {
 	uint64_t own_ns, others_ns, stolen_ns; /* own: also that of the scheduler under test */
 	bool has_waiting;
 	uint64_t waiting_ns;
-	uint64_t throttled_ns; /* by a limit around dwell, a container's: not one of the spec */
+	/*
+	 * by a limit around dwell or around the run's cgroups, a container's: not one of the spec;
+	 * of all CPUs together, as cpu.stat counts it
+	 */
+	uint64_t throttled_ns;
 };
 
 /* `cpu_count`: the highest number of a CPU, + 1. */
-void pressure_mark(struct pressure_mark *mark, unsigned int cpu_count, uint64_t scheduler_ns);
+void pressure_mark(struct pressure_mark *mark, unsigned int cpu_count, uint64_t scheduler_ns,
+		   uint64_t throttled_ns);
 void pressure_mark_release(struct pressure_mark *mark);
 
 /* To be taken after the run's processes have been reaped. In steps of 10 ms. */

@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "base/await.h"
 #include "base/clock.h"
+#include "base/own_limits.h"
 #include "base/priority.h"
 #include "load/phases.h"
 #include "load/run_ops.h"
@@ -273,7 +274,8 @@ static void mark_pressure(struct run *run, struct pressure_mark *mark)
 	for (unsigned int cpu = cpus_next(usable, 0); cpu < CPUS_MAX;
 	     cpu = cpus_next(usable, cpu + 1))
 		count = cpu + 1;
-	pressure_mark(mark, count, scheduler_cpu_ns(&run->scheduler));
+	pressure_mark(mark, count, scheduler_cpu_ns(&run->scheduler),
+		      run->cgroups.root ? cgroups_throttled_ns(&run->cgroups) : own_throttled_ns());
 }
 
 /* All exist before the first one begins. */

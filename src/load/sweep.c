@@ -292,7 +292,10 @@ static void turn_over(struct drawn *drawn)
 			drawn->owned[i][k] = highest + lowest - drawn->owned[i][k];
 }
 
-/* How much more others had of the CPUs at the steps behind the knee, by value, than up to it. */
+/*
+ * How much more others had of the CPUs on one side of the knee than on the other: which values are
+ * the heavy ones differs between parameters.
+ */
 static double disturbance(const struct sweep *sweep, const struct knee *knee)
 {
 	double taken[2][SWEEP_STEPS_MAX];
@@ -303,7 +306,7 @@ static double disturbance(const struct sweep *sweep, const struct knee *knee)
 
 		taken[behind][counts[behind]++] = sweep_taken(&sweep->steps[i]);
 	}
-	return median_of(taken[1], counts[1]) - median_of(taken[0], counts[0]);
+	return fabs(median_of(taken[1], counts[1]) - median_of(taken[0], counts[0]));
 }
 
 /* The most that others had at a step. */

@@ -256,19 +256,23 @@ static uint64_t sleep_until(struct worker *worker, uint64_t began_ns, uint64_t d
 
 bool worker_sleep(struct worker *worker, uint64_t ns)
 {
+	uint64_t paused_ns = worker_paused_ns(worker);
 	uint64_t began_ns = clock_monotonic_ns();
 	uint64_t now_ns = sleep_until(worker, began_ns, began_ns + ns);
 
 	if (!now_ns)
 		return false;
-	worker_sample(worker, SAMPLES_RESUME, now_ns - began_ns);
-	worker_sample(worker, SAMPLES_WAKE_TO_RUN, now_ns - began_ns - ns);
+	if (worker_paused_ns(worker) == paused_ns) {
+		worker_sample(worker, SAMPLES_RESUME, now_ns - began_ns);
+		worker_sample(worker, SAMPLES_WAKE_TO_RUN, now_ns - began_ns - ns);
+	}
 	worker_look(worker, now_ns);
 	return true;
 }
 
 bool worker_sleep_until(struct worker *worker, uint64_t deadline_ns)
 {
+	uint64_t paused_ns = worker_paused_ns(worker);
 	uint64_t began_ns = clock_monotonic_ns(), now_ns;
 
 	if (began_ns >= deadline_ns) {
@@ -279,7 +283,8 @@ bool worker_sleep_until(struct worker *worker, uint64_t deadline_ns)
 	now_ns = sleep_until(worker, began_ns, deadline_ns);
 	if (!now_ns)
 		return false;
-	worker_sample(worker, SAMPLES_WAKE_TO_RUN, now_ns - deadline_ns);
+	if (worker_paused_ns(worker) == paused_ns)
+		worker_sample(worker, SAMPLES_WAKE_TO_RUN, now_ns - deadline_ns);
 	worker_look(worker, now_ns);
 	return true;
 }
@@ -319,7 +324,9 @@ void worker_woken(struct worker *worker, uint64_t stamp_ns, uint64_t began_ns, u
 {
 	if (stamp_ns <= began_ns || stamp_ns > now_ns)
 		return;
-	worker_sample(worker, SAMPLES_WAKE_TO_RUN, now_ns - stamp_ns);
+	/* frozen since it was seen last */
+	if (worker_paused_ns(worker) == worker->excused_ns)
+		worker_sample(worker, SAMPLES_WAKE_TO_RUN, now_ns - stamp_ns);
 	/* until then it was the waker's turn: no gap of ours */
 	worker->asked_ns += stamp_ns - began_ns;
 }

@@ -151,7 +151,8 @@ void worker_look(struct worker *worker, uint64_t now_ns);
 
 /*
  * Sleeps for `ns`, in pieces that look at the stop flag. False: cut short. The samples are the time
- * it took (resume) and how late it came back (wake to run; the timer is the waker).
+ * it took (resume) and how late it came back (wake to run; the timer is the waker). Of what a
+ * freeze falls into there is none, here and below: that was not late by the scheduler.
  */
 bool worker_sleep(struct worker *worker, uint64_t ns);
 

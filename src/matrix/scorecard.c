@@ -80,7 +80,8 @@ void scorecard_table(struct output *out, const struct matrix *matrix,
 	card_write_ranks(out, &card, output_string);
 	output_char(out, '\n');
 	card_write_notes(out, &card, "\n");
-	if (!scores->has_intervals && matrix->schedulers.count > 1)
+	if (!scores->has_intervals && matrix->schedulers.count > 1 &&
+	    matrix->repeat < load_runs_least(LOAD_ALPHA, true))
 		output_format(out,
 			      "%u run%s of each cannot distinguish a change from chance: `repeat: "
 			      "%u` or more can\n",

@@ -80,6 +80,8 @@ static int watch(struct scheduler *scheduler, pid_t pid, struct error *error)
 		return error_set(error, errno, "the scheduler, process %d: %s", pid,
 				 strerror(errno));
 	*scheduler = (struct scheduler){
+		.waiting = scheduler->waiting,
+		.waiting_data = scheduler->waiting_data,
 		.state = SCHEDULER_ALIVE,
 		.pid = pid,
 		.pidfd = fd,
@@ -158,6 +160,9 @@ static bool await_end(struct scheduler *scheduler, int timeout_ms)
 		ready = await_ready(fds, 2, deadline_ns);
 		ended = fds[0].revents != 0;
 		hear(scheduler);
+		/* more than is heard at once may have been written before: a pipe holds so much */
+		for (size_t heard = 0; ended && heard < PIPE_BYTES; heard += LOG_TAIL_BYTES_MAX)
+			hear(scheduler);
 		/* one that never stops writing is not heard for ever */
 	} while (!ended && ready > 0 && clock_monotonic_ns() < deadline_ns);
 	if (ended && scheduler->ours && !scheduler->reaped)
@@ -352,7 +357,11 @@ void scheduler_stop(struct scheduler *scheduler)
 void scheduler_release(struct scheduler *scheduler)
 {
 	const int fds[] = {scheduler->pidfd, scheduler->output, scheduler->log};
+	struct scheduler released = SCHEDULER_INIT;
 
+	/* its owner is the same */
+	released.waiting = scheduler->waiting;
+	released.waiting_data = scheduler->waiting_data;
 	if (scheduler->ours)
 		scheduler_stop(scheduler);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
@@ -361,7 +370,7 @@ void scheduler_release(struct scheduler *scheduler)
 	free(scheduler->command);
 	log_tail_release(&scheduler->said);
 	log_tail_release(&scheduler->logged);
-	*scheduler = (struct scheduler)SCHEDULER_INIT;
+	*scheduler = released;
 }
 
 /* SigCgt of proc_pid_status(5): bit N - 1 is signal N. */

@@ -242,7 +242,7 @@ static const struct field pressure_fields[] = {
 	INTEGER_FIELD("waiting_ns", get_waiting,
 		      "in which some thread of the machine waited for a CPU (PSI)"),
 	NUMBER_MEMBER(struct pressure, throttled_ns, "throttled_ns",
-		      "in which a CPU limit around dwell held it up"),
+		      "in which a CPU limit around dwell held it up, of all CPUs together"),
 };
 
 static const struct schema pressure_schema = {

@@ -223,6 +223,25 @@ def test_one_that_never_begins(tmp_path):
     assert re.search(r"'/bin/sleep 1000' was not taken into use within 1\d s", error) and state == "not-started", error
 
 
+SLOW = """#!/bin/sh
+# as one whose programs the kernel takes long to check
+read now rest < /proc/uptime
+end=$((${now%.*} + 26))
+while read now rest < /proc/uptime && [ "${now%.*}" -lt "$end" ]; do :; done
+exec "$1"
+"""
+
+
+def test_one_that_takes_long_to_begin_is_waited_for(tmp_path):
+    """Longer than a guest may be silent that hangs."""
+    script = tmp_path / "slow"
+    script.write_text(SLOW)
+    script.chmod(0o755)
+    options = ["--boot-timeout", "20s", "--add", "/bin/sh", "--add", SIMPLE]
+    done, result = under(f"{script} {SIMPLE}", "/bin/echo", "done", directory=tmp_path, options=options)
+    assert done.returncode == 0 and done.stdout == "done\n" and result["scheduler"]["state"] == "alive", (done, result)
+
+
 @pytest.mark.skipif(not KERNELS, reason="DWELL_GUEST_KERNELS names no other kernel")
 def test_a_kernel_without_sched_ext(tmp_path):
     error, state = unstarted(SIMPLE, directory=tmp_path, kernel=KERNELS[0])

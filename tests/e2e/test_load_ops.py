@@ -174,7 +174,7 @@ def test_a_run_of_one_phase_has_no_figures_of_phases(tmp_path):
 
 
 def test_what_was_due_in_a_freeze_is_not_late(tmp_path):
-    """Of a timer's fixed grid one wakeup falls into the freeze, and not each of its 200 periods."""
+    """Of a timer's fixed grid one wakeup falls into the freeze, and not each of its 200 periods; that one is not the scheduler's, either."""
     load = Load(spec(tmp_path, """
 cgroups:
   - {name: a, work: {type: timer-latency, interval: 2ms, workers: 2}}
@@ -184,4 +184,4 @@ phases:
   - {ops: [{thaw: a}], hold: 500ms}
 """))
     for worker in load.workers:
-        assert worker["wake_to_run"]["p90_ns"] < 150e6 < worker["wake_to_run"]["max_ns"], worker["wake_to_run"]
+        assert worker["wake_to_run"]["total"] > 100 and worker["wake_to_run"]["max_ns"] < 350e6, worker["wake_to_run"]

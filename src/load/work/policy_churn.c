@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/privilege.h"
 #include "load/setup.h"
 
 struct policy_churn {
@@ -37,14 +38,18 @@ static uint64_t units(const void *params_, unsigned int position)
 static const size_t all = ARRAY_SIZE(policies), fair = FIRST_REALTIME, ordinary = FIRST_IDLE;
 
 /*
- * From SCHED_IDLE an unprivileged thread comes back only by RLIMIT_NICE: 20 for a nice value of 0;
- * user_check_sched_setscheduler() of kernel/sched/syscalls.c. Else it would stay there.
+ * From SCHED_IDLE a thread without CAP_SYS_NICE, root's in a container, say, comes back only by
+ * RLIMIT_NICE: at least 20 less its nice value; user_check_sched_setscheduler() of
+ * kernel/sched/syscalls.c. Else it would stay there.
  */
 static bool may_leave_idle(void)
 {
 	struct rlimit limit;
 
-	return !geteuid() || (!getrlimit(RLIMIT_NICE, &limit) && limit.rlim_cur >= 20);
+	return privilege_has(CAP_SYS_NICE) ||
+	       (!getrlimit(RLIMIT_NICE, &limit) &&
+		(limit.rlim_cur == RLIM_INFINITY ||
+		 (long)limit.rlim_cur >= 20 - getpriority(PRIO_PROCESS, 0)));
 }
 
 static int begin(struct worker *worker)
@@ -52,8 +57,8 @@ static int begin(struct worker *worker)
 	char refused[REPORT_TEXT] = "";
 
 	if (!may_leave_idle()) {
-		worker_note(worker, "only normal and batch: without privileges, and with an "
-				    "RLIMIT_NICE below 20, a thread does not come back from idle");
+		worker_note(worker, "only normal and batch: without CAP_SYS_NICE, and with a "
+				    "low RLIMIT_NICE, a thread does not come back from idle");
 		worker->state = (void *)&ordinary;
 		return 0;
 	}

@@ -244,7 +244,8 @@ static void look_up(struct worker *worker)
 	if (!arrived_ns || (!get(worker, key) && !fetch(worker, key)))
 		return;
 	now_ns = clock_monotonic_ns();
-	worker_sample(worker, SAMPLES_COST, now_ns - arrived_ns);
+	if (worker_paused_ns(worker) == ((struct state *)worker->state)->paused_ns)
+		worker_sample(worker, SAMPLES_COST, now_ns - arrived_ns);
 	worker->work_units++;
 }
 

@@ -42,6 +42,11 @@ CASE(the_smallest_limit_of_all_above_counts)
 	own_limits_read_at(&limits, root, "/pod/app");
 	assert_int_equal(limits.cpus, 2);
 	assert_int_equal(limits.memory_bytes, 5000);
+	/* the page cache is given back */
+	write_file("/pod/app/memory.stat",
+		   "anon 10\nfile 2500\ninactive_file 1500\nactive_file 500\nslab_reclaimable 7\n");
+	own_limits_read_at(&limits, root, "/pod/app");
+	assert_int_equal(limits.memory_bytes, 7007);
 	/* of a cgroup namespace, whose root is the container's */
 	write_file("/cpu.max", "100000 100000\n");
 	write_file("/memory.max", "100\n");
@@ -58,6 +63,7 @@ CASE(time_that_limits_took_is_added_up)
 	write_file("/cpu.stat", "throttled_usec 500\n");
 	assert_int_equal(own_throttled_ns_at(root, "/pod/app"), 2000000);
 	assert_int_equal(own_throttled_ns_at(root, "/none"), 500000);
+	assert_int_equal(own_throttled_ns_at(root, "/"), 500000);
 }
 
 int main(void)
@@ -65,6 +71,7 @@ int main(void)
 	static const char *const files[] = {"/pod/app/cpu.max",
 					    "/pod/app/memory.max",
 					    "/pod/app/memory.current",
+					    "/pod/app/memory.stat",
 					    "/pod/cpu.max",
 					    "/pod/memory.max",
 					    "/cpu.max",

@@ -284,6 +284,20 @@ CASE(what_a_limit_around_it_held_up_is_inconclusive)
 	assert_finding(&made, "max-gap", 0, VERDICT_INCONCLUSIVE, 100,
 		       "80.0ms, limit 20.0ms; but a CPU limit around dwell (cpu.max) held it up "
 		       "for 1.00s");
+	/* which is of all CPUs together, and so many workers may have been */
+	made.run.workers = 8;
+	assert_int_equal(cpus_parse("0-7", &made.topology.usable, NULL), 0);
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	made.pressure.throttled_ns = 8 * NS_PER_S;
+	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
+	/* a rate of a tenth is not that of a worker which may run for nine tenths of the time */
+	made.spec.checks.max_gap_ns = NAN;
+	made.spec.checks.min_iteration_rate = 1000;
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	made.spec.checks.min_iteration_rate = 105;
+	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
+	made.spec.checks.min_iteration_rate = NAN;
+	made.spec.checks.max_gap_ns = 2e7;
 	/* longer than it was held up in all */
 	report_of(&made, 0)->max_gap_ns = 3 * NS_PER_S;
 	assert_int_equal(judge(&made), VERDICT_FAIL);
