@@ -64,7 +64,9 @@ static __always_inline __u64 arch_thread_pointer(const struct task_struct *task)
 }
 
 /* A call writes the address it returns to where the stack pointer is at the function's entry. */
-#define ARCH_CALL_PUSHES true
+/* accept(), accept4() */
+#define ARCH_IS_ACCEPT(number) ((number) == 43 || (number) == 288)
+#define ARCH_CALL_PUSHES       true
 
 static __always_inline struct site_frame arch_user_frame(const struct pt_regs *regs)
 {
@@ -95,7 +97,7 @@ static __always_inline __u32 arch_preempt_count(const struct task_struct *task,
 	return (__u32)task->thread_info.preempt_count;
 }
 
-#define TIF_32BIT	 22 /* arch/arm64/include/asm/thread_info.h */
+#define TIF_32BIT	       22 /* arch/arm64/include/asm/thread_info.h */
 
 /* syscallno is NO_SYSCALL (-1) outside system calls (asm/ptrace.h). */
 static __always_inline int arch_syscall(const struct task_struct *task, const struct pt_regs *regs)
@@ -138,7 +140,8 @@ static __always_inline __u64 arch_thread_pointer(const struct task_struct *task)
 }
 
 /* The function stores it, if at all, where it likes. */
-#define ARCH_CALL_PUSHES false
+#define ARCH_IS_ACCEPT(number) ((number) == 202 || (number) == 242)
+#define ARCH_CALL_PUSHES       false
 
 static __always_inline struct site_frame arch_user_frame(const struct pt_regs *regs)
 {

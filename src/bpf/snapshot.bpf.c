@@ -217,7 +217,7 @@ static __attribute__((noinline)) long write_worker(struct seq_file *seq, struct 
 	    !apply_verdict(task, account, &worker) && (!worker || !worker->judged) &&
 	    record.site.state > WIRE_RUNNABLE && !task->on_cpu)
 		result = write_seed(seq, task);
-	if (result || !worker || !worker->kind)
+	if (result || !worker || (!worker->kind && !worker->past_kind))
 		return result;
 	depth = worker->depth - 1;
 	__builtin_memset(&worker_record, 0, sizeof(worker_record));
@@ -237,7 +237,7 @@ static __attribute__((noinline)) long write_worker(struct seq_file *seq, struct 
 	worker_record.site = record.site;
 	worker_record.tid = record.tid;
 	worker_record.pid = record.pid;
-	worker_record.kind = worker->kind;
+	worker_record.kind = worker->kind ? worker->kind : worker->past_kind;
 	__builtin_memcpy(worker_record.comm, record.comm, sizeof(worker_record.comm));
 	if (worker->alone && worker->off) {
 		worker_record.open_ns = span_block_at(worker, worker->present)->since_ns;

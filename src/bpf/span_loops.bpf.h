@@ -12,6 +12,7 @@
 #include "bpf/account.bpf.h"
 #include "bpf/classify.bpf.h"
 #include "bpf/span_bounds.bpf.h"
+#include "bpf/span_ends.bpf.h"
 #include "bpf/spans.bpf.h"
 
 /*
@@ -28,7 +29,7 @@ static __attribute__((noinline)) int send_loop(void *ctx, struct worker *worker,
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct span_stack *stack;
 
-	if (!worker || !task || (span_turns_judged && worker->judged) ||
+	if (!worker || !task || (span_turns_judged && worker->judged && !worker->root) ||
 	    worker->loops_sent >= (span_turns_judged ? LOOPS_JUDGED_MAX : LOOPS_SENT_MAX))
 		return 0;
 	stack = bpf_map_lookup_elem(&span_samples, &cpu);
@@ -71,8 +72,20 @@ static __noinline int is_nested(struct worker *worker, struct task_struct *task,
 	worker->loop_file = (__u64)descriptor_file(task, fd);
 	worker->loop_stack = stack;
 	worker->loop_waits = 1;
-	worker->nested_waits = 0;
+	worker->nested_waits = worker->pure_turns = 0;
 	return 0;
+}
+
+/* Who waits there: span_is_taken_over(). */
+static __always_inline void note_waiter(const struct worker *worker, struct task_struct *task)
+{
+	__u64 file = worker->loop_file;
+	__u32 tid = tid_of(task), *last = bpf_map_lookup_elem(&loop_waiters, &file);
+
+	if (last)
+		*last = tid;
+	else
+		bpf_map_update_elem(&loop_waiters, &file, &tid, BPF_ANY);
 }
 
 #define POLLED_LOOKED_AT 8
@@ -197,17 +210,19 @@ static __noinline int is_nested_poll(struct worker *worker, struct task_struct *
  * A thread that waits in epoll may do so in a handler, which its loop calls that waits in poll():
  * that is what waits there again and again around the other, and for many, or for what ends a
  * loop's wait from outside. So may what a loop calls beside its handlers, its timers: then the turn
- * is left out, until it is known. What is deeper in the stack by far is a handler's. True: what
- * waits here is the loop.
+ * is left out, until it is known. What is deeper in the stack by far is a handler's, and a loop
+ * that has gone round without it stays one. True: what waits here is the loop.
  */
 #define NEAR_BYTES	 1024
 #define OUTER_WAITS_MIN	 2  /* with no wait in epoll in between */
 #define OUTER_TURNS_MIN	 8  /* in turns on end */
+#define PURE_TURNS_MIN	 2  /* without: the loop is the one in epoll */
 #define OUTER_SINGLE_MIN 16 /* for one socket, and for NESTED_MAX_NS */
 
 static __noinline int is_outer_poll(struct worker *worker, struct task_struct *task,
 				    const struct polled *polled, __u64 now_ns)
 {
+	bool is_of_loop;
 	__u64 stack;
 
 	if (!worker || !task || !polled || worker->kind != SPAN_TURN ||
@@ -216,14 +231,20 @@ static __noinline int is_outer_poll(struct worker *worker, struct task_struct *t
 	stack = user_frame_of(task).stack;
 	if (stack + NEAR_BYTES <= worker->loop_stack)
 		return 0;
-	if (!polled_is_of_loop(polled, task))
-		return stack > worker->loop_stack && worker->depth &&
-		       ++worker->outer_waits >= OUTER_SINGLE_MIN &&
-		       now_ns - worker->levels[0].start_ns >= NESTED_MAX_NS;
-	worker->outer_turns += !worker->is_doubtful;
-	worker->is_doubtful = 1;
+	is_of_loop = polled_is_of_loop(polled, task);
+	if (!is_of_loop && stack <= worker->loop_stack)
+		return 0;
 	worker->outer_waits++;
-	return worker->outer_waits >= OUTER_WAITS_MIN || worker->outer_turns >= OUTER_TURNS_MIN;
+	if (is_of_loop) {
+		worker->outer_turns += !worker->is_doubtful;
+		worker->is_doubtful = 1;
+	}
+	/* the other may not come back */
+	if (worker->depth && worker->outer_waits >= OUTER_SINGLE_MIN &&
+	    now_ns - worker->levels[0].start_ns >= NESTED_MAX_NS)
+		return 1;
+	return is_of_loop && worker->pure_turns < PURE_TURNS_MIN &&
+	       (worker->outer_waits >= OUTER_WAITS_MIN || worker->outer_turns >= OUTER_TURNS_MIN);
 }
 
 /* It is, from here on: what its handlers wait for in epoll ends none of its turns. */
@@ -238,12 +259,13 @@ static __noinline int become_poll_loop(struct worker *worker, struct task_struct
 	worker->loop_stack = user_frame_of(task).stack;
 	worker->loop_fd = (__u32)polled->first[0].fd;
 	worker->nested_waits = worker->outer_turns = 0;
+	worker->was_epoll = 1;
 	return 0;
 }
 
 /*
  * The other way round: of a loop that is known to wait in poll(), a handler waits in epoll. Where
- * that is no deeper in the stack, the turn is left out.
+ * that is no deeper in the stack, or by far where it was the loop before, the turn is left out.
  */
 static __noinline int is_in_poll_loop(struct worker *worker, struct task_struct *task, __u64 now_ns)
 {
@@ -257,7 +279,8 @@ static __noinline int is_in_poll_loop(struct worker *worker, struct task_struct 
 		return 0;
 	if (!worker->nested_waits++)
 		worker->nested_ns = now_ns;
-	worker->is_doubtful |= stack >= worker->loop_stack;
+	worker->is_doubtful |= stack >= worker->loop_stack ||
+			       (worker->was_epoll && stack + NEAR_BYTES <= worker->loop_stack);
 	if (worker->nested_waits <= NESTED_POLLS_MAX && now_ns - worker->nested_ns <= NESTED_MAX_NS)
 		return 1;
 	worker->depth = 0;
@@ -274,14 +297,16 @@ static __noinline int is_in_poll_loop(struct worker *worker, struct task_struct 
 static __noinline int polls_as_loop(struct worker *worker, struct task_struct *task,
 				    const struct polled *polled)
 {
+	bool is_one;
+
 	if (!worker || !task || !polled)
 		return 0;
 	worker->poll_stack = user_frame_of(task).stack;
-	worker->polls_one = (__u32)polled_is_one_socket(polled, task);
+	is_one = polled_is_one_socket(polled, task);
+	worker->polls_few = polled->count == 1 || !polled_is_of_loop(polled, task);
 	worker->polled++;
 	return worker->kind == SPAN_TURN ||
-	       (!worker->has_jobs &&
-		worker->polled >= (worker->polls_one ? POLLS_FOR_ONE_MIN : POLLS_MIN));
+	       (!worker->has_jobs && worker->polled >= (is_one ? POLLS_FOR_ONE_MIN : POLLS_MIN));
 }
 
 /*

@@ -8,6 +8,7 @@
 
 #include "bpf/blame_sched.bpf.h"
 #include "bpf/span_bounds.bpf.h"
+#include "bpf/span_ends.bpf.h"
 #include "bpf/span_unprobed.bpf.h"
 #include "bpf/spans.bpf.h"
 #include "bpf/throttle.bpf.h"
@@ -27,7 +28,7 @@ static __attribute__((noinline)) void worker_end(struct task_struct *task, __u64
 		bpf_map_push_elem(&span_slots, &slot, 0);
 	worker->slot = 0;
 	worker->depth = 0;
-	if (!worker->kind)
+	if (!worker->kind && !worker->past_kind)
 		return;
 	record = bpf_ringbuf_reserve(&events, sizeof(*record), 0);
 	if (!record) {
@@ -46,7 +47,7 @@ static __attribute__((noinline)) void worker_end(struct task_struct *task, __u64
 	record->site = wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
 	record->tid = tid_of(task);
 	record->pid = pid_of(task);
-	record->kind = worker->kind;
+	record->kind = worker->kind ? worker->kind : worker->past_kind;
 	BPF_CORE_READ_STR_INTO(&record->comm, task, comm);
 	bpf_ringbuf_submit(record, 0);
 }
@@ -147,52 +148,43 @@ static __always_inline int span_parks(struct worker *worker, const struct accoun
 	return 1;
 }
 
-/*
- * Whether what the thread's loop waits for has been closed: a job has run that loop, to its end,
- * and what the thread waits for now may be the next (asyncio.run() in a pool of threads).
- */
-static __noinline int span_loop_is_over(struct worker *worker, struct task_struct *task)
-{
-	if (!worker || !task || worker->kind != SPAN_TURN || !worker->depth ||
-	    worker->wait != SPAN_WAIT_EPOLL || !worker->loop_waits ||
-	    (__u64)descriptor_file(task, worker->loop_fd) == worker->loop_file)
-		return 0;
-	worker->depth = worker->off = 0;
-	worker->wait = worker->loop_waits = 0;
-	return 1;
-}
-
 /* Waits of C libraries in one function differ by less. */
 #define JOB_BYTES 256
 
 /*
- * Whether a thread whose loop would be in poll() waits for a job: closer to the beginning of its
- * stack than it polled, or, where it polled for one socket, for a condition. Then it is of a pool,
- * and polls in its jobs.
+ * Whether a thread whose loop would be in poll() waits for a job: to accept() one, closer to the
+ * beginning of its stack than it polled, or, where it polled for what is not a loop's alone, for a
+ * condition. Then it is of a pool, and polls in its jobs.
  */
+static __always_inline bool is_job_of_poller(struct worker *worker,
+					     const struct wire_wait_site *site, __u64 stack)
+{
+	enum syscall_class class = class_of(site->syscall);
+
+	if (class == SYSCALL_FUTEX)
+		return site->detail != WIRE_DETAIL_FUTEX_LOCK &&
+		       (worker->polls_few || stack > worker->poll_stack);
+	if (ARCH_IS_ACCEPT(site->syscall))
+		return true;
+	return (class == SYSCALL_DESCRIPTOR || class == SYSCALL_WRITE || class == SYSCALL_WAIT ||
+		class == SYSCALL_SELECT) &&
+	       stack >= worker->poll_stack + JOB_BYTES;
+}
+
 static __noinline int span_waits_for_job(struct worker *worker, struct task_struct *task,
 					 const struct wire_wait_site *site)
 {
-	enum syscall_class class;
 	__u64 stack;
 
 	if (!worker || !task || !site || span_prefix[0])
 		return 0;
 	if (worker->kind != SPAN_TURN || worker->wait != SPAN_WAIT_POLL || site->state != WIRE_IDLE)
 		return 0;
-	class = class_of(site->syscall);
 	stack = user_stack_of(task);
-	if (class == SYSCALL_FUTEX) {
-		if (site->detail == WIRE_DETAIL_FUTEX_LOCK ||
-		    (!worker->polls_one && stack <= worker->poll_stack))
-			return 0;
-	} else if ((class != SYSCALL_DESCRIPTOR && class != SYSCALL_WRITE &&
-		    class != SYSCALL_WAIT && class != SYSCALL_SELECT) ||
-		   stack < worker->poll_stack + JOB_BYTES) {
+	if (!is_job_of_poller(worker, site, stack))
 		return 0;
-	}
 	worker->has_jobs = 1;
-	worker->kind = worker->depth = worker->off = 0;
+	worker->kind = worker->past_kind = worker->depth = worker->off = 0;
 	return 1;
 }
 

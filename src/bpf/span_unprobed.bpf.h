@@ -66,6 +66,9 @@ static __always_inline void span_refresh(struct worker *worker, const struct acc
 		return;
 	/* its turns have nothing to do with probes */
 	if (worker->is_loop) {
+		/* but for those of a poll in it */
+		if (worker->depth > 1)
+			worker->depth = 1;
 		worker->generation = span_generation;
 		return;
 	}

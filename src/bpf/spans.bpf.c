@@ -128,6 +128,8 @@ int on_wait(struct enter_event *ctx)
 	worker = worker_make(task);
 	if (!worker || (wait < worker->wait && (wait != SPAN_WAIT_POLL || !span_turns)))
 		return 0;
+	if (span_turns && wait == SPAN_WAIT_EPOLL)
+		span_loop_is_over(worker, task);
 	call = entered_of(ctx, task);
 	if (span_turns && wait == SPAN_WAIT_POLL) {
 		polled.is_poll = class_of((int)ctx->number) == SYSCALL_POLL;
@@ -152,6 +154,7 @@ int on_wait(struct enter_event *ctx)
 		worker->depth = 0;
 	else
 		worker->outer_turns = 0;
+	worker->pure_turns += !worker->is_doubtful;
 	worker->wait = wait;
 	worker->is_nested = worker->outer_waits = worker->is_doubtful = 0;
 	if (worker->interrupted && worker->kind == SPAN_TURN && worker->depth == 1) {
@@ -171,6 +174,8 @@ int on_wait(struct enter_event *ctx)
 			worker->is_nested = 1;
 			return 0;
 		}
+		if (span_turns_rotate)
+			note_waiter(worker, task);
 		send_loop(ctx, worker, task);
 	}
 	if (span_turns && wait == SPAN_WAIT_POLL &&
@@ -187,6 +192,9 @@ int on_wait(struct enter_event *ctx)
 	if (wait == SPAN_WAIT_POLL && !polls_as_loop(worker, task, &polled))
 		return 0;
 	worker->kind = SPAN_TURN;
+	/* a poll whose end was not seen */
+	if (worker->is_loop && worker->depth > 1)
+		worker->depth = 1;
 	if (worker->depth)
 		span_finish(worker, account, bpf_ktime_get_ns());
 	return 0;
@@ -277,6 +285,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	worker->closure = worker->pending = worker->polled = worker->parked = 0;
 	worker->loop_waits = worker->nested_waits = worker->is_nested = worker->loops_sent = 0;
 	worker->is_loop = worker->outer_waits = worker->outer_turns = worker->is_doubtful = 0;
+	worker->pure_turns = worker->was_epoll = worker->past_kind = 0;
 	worker->interrupted = worker->is_restarted = 0;
 	worker->announced = worker->certain = worker->has_jobs = 0;
 	for (int i = 0; i < SPAN_SLOTS; i++)

@@ -43,6 +43,8 @@ const volatile bool span_lives __weak = false;
 const volatile bool span_turns __weak = false;
 /* Workers of the runtime wait for events, too: only threads with a verdict are loops. */
 const volatile bool span_turns_judged __weak = false;
+/* A loop may be another thread's with each turn. */
+const volatile bool span_turns_rotate __weak = false;
 /* Only threads whose name begins so are workers. */
 const volatile char span_prefix[16] __weak = "";
 
@@ -78,11 +80,12 @@ enum span_interrupted {
 };
 
 struct worker {
-	__u32 slot;  /* + 1, of span_stacks; 0: none */
-	__u32 depth; /* spans open */
-	__u32 kind;  /* enum span_kind of the last */
-	__u32 wait;  /* enum span_wait: where its loop waits */
-	__u32 root;  /* it has a root future: what it does outside of polls is a span, too */
+	__u32 slot;	 /* + 1, of span_stacks; 0: none */
+	__u32 depth;	 /* spans open */
+	__u32 kind;	 /* enum span_kind of the last */
+	__u32 past_kind; /* what it was: its loop is over, and the next may come */
+	__u32 wait;	 /* enum span_wait: where its loop waits */
+	__u32 root;	 /* it has a root future: what it does outside of polls is a span, too */
 	__u32 slot_refused;
 	__u32 judged;	     /* a verdict was applied */
 	__u32 is_loop;	     /* it was one: it runs a loop of the program's own */
@@ -102,6 +105,8 @@ struct worker {
 	__u32 is_nested;    /* the present wait is one */
 	__u32 outer_waits;  /* in poll() around where its loop waits, with none there in between */
 	__u32 outer_turns;  /* on end that had such */
+	__u32 pure_turns;   /* of the same loop that had none */
+	__u32 was_epoll;    /* it was taken for a loop in epoll before, and is one in poll() */
 	__u32 is_doubtful;  /* one of them, in this turn, may be the loop's own */
 	__u16 interrupted;  /* enum span_interrupted: how the last wait ended */
 	__u16 is_restarted; /* the present wait is restart_syscall() */
@@ -115,7 +120,7 @@ struct worker {
 	__u32 off;	  /* the present one is open */
 	__u32 captures;	  /* in this span */
 	__u32 polled;	  /* waits in poll() or select() */
-	__u32 polls_one;  /* the last was for one socket */
+	__u32 polls_few;  /* the last was for one descriptor, or nothing that only loops wait for */
 	__u32 has_jobs;	  /* its thread waits for jobs, and those in poll(): it has no loop */
 	__u64 poll_stack; /* how deep in the stack the last was */
 	__u64 captured_ns;
@@ -234,11 +239,19 @@ struct {
 
 /* By tid. */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH); /* threads end before they are met */
 	__uint(max_entries, 4096);
 	__type(key, __u32);
 	__type(value, struct span_verdict);
 } span_verdicts __weak SEC(".maps");
+
+/* By the epoll file (a pointer): the tid of the thread that waited there last. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u64);
+	__type(value, __u32);
+} loop_waiters __weak SEC(".maps");
 
 /* User space has found them by their stacks: take_loop_park() in capture/spans.c. */
 struct {

@@ -69,6 +69,7 @@ void span_probes_configure(struct dwell_bpf *bpf, const struct span_options *opt
 		bpf->rodata->span_lives |= options->probes[i].kind == SPAN_LIFE ||
 					   options->probes[i].kind == SPAN_CLOSURE;
 	bpf->rodata->span_turns = options->turns;
+	bpf->rodata->span_turns_rotate = options->turns_rotate;
 	bpf->rodata->span_turns_judged = span_turns_are_judged(options);
 	bpf->rodata->span_seeding = true;
 	memcpy((void *)bpf->rodata->span_prefix, options->prefix, sizeof(options->prefix));

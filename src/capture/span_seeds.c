@@ -3,12 +3,14 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/interned.h"
+#include "base/kernel_text.h"
 #include "capture/syscalls.h"
 
 /* A thread that shows nothing by then is not one of the runtime's. */
@@ -84,6 +86,7 @@ static void send_verdict(struct span_seeds *seeds, struct seed *seed, uint32_t t
 	verdict->start_ns = seed->start_ns;
 	seed->decided = true;
 	seed->found_by = (__u8)found_by;
+	seed->is_root = verdict->root;
 	seeds->found |= verdict->kind != SPAN_POOL;
 	bpf_map_update_elem(seeds->verdicts, &tid, verdict, BPF_ANY);
 }
@@ -118,7 +121,7 @@ int span_seeds_meet(struct span_seeds *seeds, const struct span_options *options
 		return 1;
 	}
 	/* of a loop the stack says nothing */
-	return options->stacks.marks.poll || *options->prefix;
+	return options->stacks.marks.poll || span_turns_are_judged(options) || *options->prefix;
 }
 
 static bool has_known_name(const struct seed *seed, const struct span_options *options)
@@ -130,15 +133,28 @@ static bool has_known_name(const struct seed *seed, const struct span_options *o
 	return false;
 }
 
+/* Of one that no snapshot has met yet. */
+static void read_name(struct seed *seed, uint32_t pid, uint32_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", pid, tid);
+	kernel_line(path, seed->comm, sizeof(seed->comm));
+}
+
 /*
  * Of a process whose libraries have the runtime: a thread that waits for events with nothing of
  * those on its stack runs a loop of the program's.
  */
-static bool is_own_loop(const struct span_options *options, const struct seed *seed,
+static bool is_own_loop(const struct span_options *options, struct seed *seed,
 			const struct seed_look *look, const struct span_signs *signs)
 {
-	return span_turns_are_judged(options) && look->waits_for_events && signs->complete &&
-	       !signs->library && !has_known_name(seed, options);
+	if (!span_turns_are_judged(options) || !look->waits_for_events || !signs->complete ||
+	    signs->library)
+		return false;
+	if (!*seed->comm)
+		read_name(seed, options->pid, look->tid);
+	return *seed->comm && !has_known_name(seed, options);
 }
 
 /* Whom the user has named, of whom the stack says nothing. */
@@ -156,14 +172,18 @@ int span_seeds_take(struct span_seeds *seeds, const struct span_options *options
 	struct seed *seed = seed_of(seeds, look->tid, look->start_ns);
 	struct span_verdict verdict = {.since_ns = look->since_ns};
 	bool named = *options->prefix;
+	bool is_own;
 
 	if (!seed)
 		return -ENOMEM;
-	if (!is_wanted(seed) || !found->is_read)
+	is_own = is_own_loop(options, seed, look, &found->signs);
+	/* one that was seen in a block_on() of a library may have a loop of its own around that */
+	if ((!is_wanted(seed) && !(seed->is_root && is_own)) || !found->is_read)
 		return 0;
-	seed->looks++;
+	/* of loops only their waits say something */
+	seed->looks += look->waits_for_events || !span_turns_are_judged(options);
 	if (!decide(&found->signs, &verdict)) {
-		if (is_own_loop(options, seed, look, &found->signs))
+		if (is_own)
 			verdict.kind = SPAN_TURN;
 		else if (named)
 			verdict.kind = kind_of_named(options, look);

@@ -19,6 +19,7 @@ struct span_seeds {
 		unsigned int looks;
 		bool decided;
 		__u8 found_by; /* enum wire_found_by, if decided */
+		bool is_root;  /* decided: it runs a root future */
 		char comm[17];
 		bool doubted; /* it was seen outside of block_on(), and may be inside again */
 		uint32_t stack;

@@ -35,6 +35,7 @@ struct span_options {
 	struct span_probe *probes;
 	size_t probe_count;
 	bool turns;	     /* spans of event loops */
+	bool turns_rotate;   /* a loop may be another thread's with each */
 	uint32_t ring_bytes; /* for what is on its way to us: a power of two */
 	char prefix[16];     /* of the names of workers; empty: any */
 	double budget;	     /* share of the target's CPU time that dwell may cost it; 1: any */

@@ -32,7 +32,7 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 				 "process %" PRIu32 " has no libjvm.so mapped", pid);
 		return 0;
 	}
-	plan->turns = true;
+	plan->turns = plan->turns_rotate = true;
 	snprintf(plan->why, sizeof(plan->why),
 		 "threads of a Java virtual machine that wait for events are loops; "
 		 "jcmd %" PRIu32 " Compiler.perfmap lists the functions that it has compiled, with "

@@ -123,7 +123,7 @@ struct found_probe {
 struct found_plan {
 	int32_t result;
 	uint32_t runtime; /* index */
-	uint32_t turns, library_count;
+	uint32_t turns, turns_rotate, library_count;
 	char libraries[RUNTIME_LIBRARIES][RUNTIME_LIBRARY_BYTES];
 	char why[sizeof(((struct runtime_plan *)0)->why)];
 	char error[sizeof(((struct error *)0)->text)];
@@ -162,6 +162,7 @@ static size_t answer(void *data, const void *question, size_t length, void *into
 	while (runtimes[found.runtime] != plan.runtime)
 		found.runtime++;
 	found.turns = plan.turns;
+	found.turns_rotate = plan.turns_rotate;
 	found.library_count = (uint32_t)plan.library_count;
 	memcpy(found.libraries, plan.libraries, sizeof(found.libraries));
 	snprintf(found.why, sizeof(found.why), "%s", plan.why);
@@ -248,6 +249,7 @@ static int take_plan(struct runtime_plan *plan, const uint8_t *bytes, size_t len
 		return -EPROTO;
 	plan->runtime = runtimes[found.runtime];
 	plan->turns = found.turns;
+	plan->turns_rotate = found.turns_rotate;
 	plan->library_count = found.library_count;
 	memcpy(plan->libraries, found.libraries, sizeof(plan->libraries));
 	for (size_t i = 0; i < RUNTIME_LIBRARIES; i++)

@@ -41,6 +41,7 @@ struct runtime_plan {
 	struct runtime_probe *probes;
 	size_t count, room;
 	bool turns; /* its workers have turns of an event loop, or, with probes, others have */
+	bool turns_rotate; /* a loop may be another thread's with each of them */
 	/*
 	 * It is in these files, as the kernel prints their paths, and not in the program: whose own
 	 * threads may be loops, too.

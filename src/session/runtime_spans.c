@@ -18,6 +18,7 @@ static int set_probes(struct span_options *spans, const struct runtime_plan *pla
 
 	spans->runtime = plan->runtime->name;
 	spans->turns = plan->turns;
+	spans->turns_rotate = plan->turns_rotate;
 	spans->stacks.marks = plan->runtime->marks;
 	spans->stacks.packages = runtime_packages;
 	spans->stacks.library_count = (unsigned int)plan->library_count;

@@ -351,7 +351,7 @@ def test_a_loop_beside_a_runtime_that_is_in_a_library(tmp_path, stripped):
         service = Service(command, stderr=written, env={**os.environ, "LIBRARY": str(library)})
         blocked = Blocked(service.process.pid)
         asked = []
-        for _ in range(4):
+        for _ in range(6):
             time.sleep(0.5)
             for handler in ("spin", "sleep"):
                 asked.append(service.ask(handler, 30)[:2])
@@ -372,6 +372,129 @@ def test_a_loop_beside_a_runtime_that_is_in_a_library(tmp_path, stripped):
         assert known or taken_away(stall) or stall["cause"] == "runnable", stall
         if known and stall["tid"] == service.process.pid:
             assert stall["function"] == "block_the_loop" and stall["cause"] == "sleep", stall
+
+
+#: Its wait has much on the stack, as libuv's, and what it calls beside its handlers waits less deep: of a timer that waits twice for an
+#: eventfd, as libraries do that have threads of their own.
+TIMERS = """
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+__attribute__((noinline)) void wait_for_events(int queue)
+{
+	struct epoll_event events[1024];
+
+	memset(events, 0, 64);
+	epoll_wait(queue, events, 1024, 25);
+	__asm__ volatile("" : : "r"(events) : "memory");
+}
+__attribute__((noinline)) void call_timer(int fd)
+{
+	struct pollfd one = {fd, POLLIN, 0};
+
+	for (int i = 0; i < 2; i++)
+		poll(&one, 1, 15);
+	__asm__ volatile("" : : : "memory");
+}
+int main(void)
+{
+	int queue = epoll_create1(0), fd = eventfd(0, 0);
+
+	puts("");
+	fflush(stdout);
+	for (int turn = 0;; turn++) {
+		wait_for_events(queue);
+		if (turn % 4 == 3)
+			call_timer(fd);
+	}
+}
+"""
+
+
+@pytest.mark.measures
+def test_a_loop_whose_timers_wait_for_events_stays_the_loop(tmp_path):
+    (tmp_path / "timers.c").write_text(TIMERS)
+    subprocess.run(["gcc", "-O2", "-o", tmp_path / "timers", tmp_path / "timers.c"], check=True)
+    with program_running([tmp_path / "timers"]) as program:
+        program.stdout.readline()
+        blocked = Blocked(program.pid, "-d", "4s")
+        stalls, summary = blocked.wait()
+    assert [stall for stall in stalls if stall["function"] != "call_timer" and not taken_away(stall) and stall["cause"] != "runnable"] == []
+    assert summary["workers"][0]["turns"] > 60, summary["workers"]
+
+
+#: As PHP-FPM's workers: accept(), poll() for the request, the request, accept().
+ACCEPTORS = """
+import select, socket, threading, time
+
+listening = socket.create_server(("127.0.0.1", 0))
+
+def ask():
+    while True:
+        time.sleep(0.06)
+        socket.create_connection(listening.getsockname()).sendall(b"x")
+
+threading.Thread(target=ask, daemon=True).start()
+print(flush=True)
+while True:
+    connection, _ = listening.accept()
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    poll.poll(5000)
+    connection.recv(1)
+    connection.close()
+"""
+
+
+@pytest.mark.measures
+def test_who_waits_for_a_connection_is_not_blamed():
+    with program_running([sys.executable, "-c", ACCEPTORS]) as program:
+        program.stdout.readline()
+        blocked = Blocked(program.pid, "-d", "3s")
+        stalls, _ = blocked.wait()
+    assert [stall for stall in stalls if not taken_away(stall) and stall["cause"] != "runnable"] == []
+
+
+#: As of Jetty: a thread that has been woken hands the selector on to another thread of the pool, works, and waits for what comes next.
+ROTATING = """
+import java.nio.channels.Selector;
+import java.util.concurrent.*;
+
+public class Rotating {
+    static final ExecutorService pool = Executors.newFixedThreadPool(3);
+    static Selector selector;
+
+    static void turn() {
+        try {
+            selector.select(50);
+        } catch (java.io.IOException error) {
+            throw new RuntimeException(error);
+        }
+        pool.execute(Rotating::turn);
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        selector = Selector.open();
+        pool.execute(Rotating::turn);
+        System.out.println();
+        Thread.sleep(60000);
+    }
+}
+"""
+
+
+@pytest.mark.measures
+def test_who_has_handed_on_a_selector_is_not_blamed(tmp_path):
+    (tmp_path / "Rotating.java").write_text(ROTATING)
+    with program_running(["java", tmp_path / "Rotating.java"]) as program:
+        program.stdout.readline()
+        time.sleep(1)
+        blocked = Blocked(program.pid, "-d", "4s")
+        stalls, summary = blocked.wait()
+    assert summary["runtime"] == "jvm" and len(summary["workers"]) == 3, summary["workers"]
+    assert [stall for stall in stalls if stall["cause"] not in ("cpu", "runnable") and not taken_away(stall)] == []
 
 
 @pytest.mark.measures
