@@ -171,6 +171,9 @@ struct site_frame {
 #define KIND_INTERNAL 0x8000
 #define SITE_QUESTION (KIND_INTERNAL | 1)
 
+/* Room for the frames of a C library, and of what a program has around them. */
+#define SITE_STACK_BYTES 512
+
 /* What a thread waits for, beside where. */
 struct site_futex {
 	__u64 address;
@@ -182,6 +185,13 @@ struct site_question {
 	struct wire_header header;
 	struct site_key key;	 /* `address`: of the call */
 	struct site_frame frame; /* there */
+	/*
+	 * the thread's stack from frame.stack on, as it was: it may be gone before it can be read;
+	 * how much of it, 0 if it is to be read
+	 */
+	__u32 stack_bytes;
+	__u32 pad;
+	__u8 stack[SITE_STACK_BYTES];
 	struct site_futex futex;
 	__u64 since_ns;
 	__u32 tid;

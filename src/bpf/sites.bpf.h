@@ -214,7 +214,7 @@ static __always_inline struct site_walk site_walk_begin(struct task_struct *task
 
 static __always_inline void site_ask(struct task_struct *task, struct account *account,
 				     const struct site_walk *walk, bool is_of_events,
-				     __u64 since_ns)
+				     __u64 since_ns, bool is_now)
 {
 	struct site_question *question;
 	__u64 snapshot = snapshot_ns + 1;
@@ -238,6 +238,13 @@ static __always_inline void site_ask(struct task_struct *task, struct account *a
 	question->futex = walk->futex;
 	question->since_ns = since_ns;
 	question->tid = tid_of(task);
+	question->pad = 0;
+	/* the iterator asks for another thread, which sleeps */
+	question->stack_bytes =
+		is_now && !bpf_probe_read_user(question->stack, sizeof(question->stack),
+					       (void *)question->frame.stack)
+			? sizeof(question->stack)
+			: 0;
 	question->is_of_events = is_of_events;
 	question->own_locks = own_locks(task, account);
 	/* ends of threads may lie before it, which do not wake; the wait may be over soon */
@@ -258,7 +265,7 @@ static __always_inline struct wire_wait_site site_refine(struct task_struct *tas
 	walk = site_walk_begin(task, account, guess);
 	verdict = site_walk(&walk);
 	if (verdict == SITE_UNKNOWN)
-		site_ask(task, account, &walk, is_of_events, now_ns);
+		site_ask(task, account, &walk, is_of_events, now_ns, true);
 	if (is_of_events)
 		return site_where(guess, verdict);
 	if (verdict == SITE_UNKNOWN || verdict == SITE_UNNAMED)
@@ -277,7 +284,7 @@ static __always_inline void site_ask_seeded(struct task_struct *task, struct acc
 	if (!is_of_events && !is_futex_wait(account->live.site))
 		return;
 	walk = site_walk_begin(task, account, account->live.site);
-	site_ask(task, account, &walk, is_of_events, account->live.since_ns);
+	site_ask(task, account, &walk, is_of_events, account->live.since_ns, false);
 }
 
 /*

@@ -366,6 +366,16 @@ static enum site_verdict walk_up(struct walk *walk, struct places_answer *answer
 	return otherwise;
 }
 
+/* What is read of the stack is as it was when the thread began to wait. */
+static void take_copy(struct memory_part *stack, const struct site_question *question)
+{
+	if (question->stack_bytes > sizeof(question->stack))
+		return;
+	stack->start = question->frame.stack;
+	stack->bytes = question->stack_bytes;
+	memcpy(stack->memory, question->stack, question->stack_bytes);
+}
+
 static enum site_verdict walk(struct places *places, const struct site_question *question,
 			      struct places_answer *answer)
 {
@@ -377,8 +387,11 @@ static enum site_verdict walk(struct places *places, const struct site_question 
 			   .stack_at = question->frame.stack,
 			   .stack.tid = question->tid,
 			   .scans = CALL_SCAN_WORDS};
-	enum site_verdict verdict = walk_up(&way, answer);
+	enum site_verdict verdict;
 	struct site_words around;
+
+	take_copy(&way.stack, question);
+	verdict = walk_up(&way, answer);
 
 	/* its next wait is asked about again */
 	if (has_changed(&way)) {

@@ -83,6 +83,53 @@ def test_waits_of_a_library(build, tmp_path):
           ways={"postgres": 16, "mysql": 17}.get(build.partition("-")[2], 12))
 
 
+#: As a backend of PostgreSQL that waits for locks which others have for fractions of a millisecond, each time from another function.
+SHORT = """
+#include <semaphore.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+#define noinline __attribute__((noinline))
+noinline void PGSemaphoreLock(sem_t *lock) { while (sem_wait(lock)) ; __asm__ volatile("" : : : "memory"); }
+noinline int work(int depth) { volatile char some[100]; some[depth] = depth; return depth ? work(depth - 1) + some[depth] : 0; }
+noinline void work_long(void) { for (int i = 0; i < 2000; i++) work(9); }
+noinline void take_one(sem_t *lock) { volatile char some[40]; some[0] = 0; PGSemaphoreLock(lock); some[1] = 0; }
+noinline void take_other(sem_t *lock) { volatile char some[90]; some[0] = 0; PGSemaphoreLock(lock); some[1] = 0; }
+int main(void)
+{
+	sem_t *lock = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	sem_init(lock, 1, 0);
+	for (int i = 0; i < 1; i++)
+		if (!fork()) {
+			prctl(PR_SET_NAME, "waiter");
+			prctl(PR_SET_PDEATHSIG, 9);
+			for (;; take_other(lock), work_long())
+				take_one(lock), work_long();
+		}
+	for (int i = 0; i < 8000; i++) {
+		for (volatile int k = 0; k < 250000; k++)
+			;
+		sem_post(lock);
+	}
+}
+"""
+
+
+def test_waits_that_are_over_before_they_are_looked_at(tmp_path):
+    """Where such a thread waited is known by what its stack was then."""
+    (tmp_path / "it.c").write_text(SHORT)
+    program = compile_into(tmp_path / "postgres", "gcc", "-O2", "-rdynamic", tmp_path / "it.c")
+    intervals, _ = parse(run("top", "-i", "1s", "--format", "json", "--", program).stdout)
+    waiters = [thread for thread in totals(intervals).values() if thread["name"] == "waiter"]
+    assert len(waiters) == 1
+    for thread in waiters:
+        states = thread["states"]
+        assert states["lock"] > 9 * (states["idle"] + states["unknown"]), states
+
+
 def test_futexes_of_libraries(tmp_path):
     """They wait with values that say nothing, or that are those of a lock; their inner functions have no names."""
     library = compile_into(tmp_path / "libtbb.so.12", "gcc", "-O2", "-s", "-shared", "-fPIC", "-DLIBRARY", FUTEXES)
