@@ -223,6 +223,7 @@ static void settle_meanwhile(struct culprit *culprit)
 			continue;
 		culprit->cause.has_meanwhile = true;
 		culprit->cause.meanwhile = culprit->sites[i];
+		culprit->cause.meanwhile_ns = culprit->meanwhile_ns[i];
 	}
 	if (culprit->cause.meanwhile.state != WIRE_RUNNABLE ||
 	    culprit->cause.thief.least_ns <= culprit->cause.total_ns / 2)

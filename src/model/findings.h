@@ -18,6 +18,7 @@ struct finding_cause {
 	bool is_own;	    /* the victim's own threads, several of them */
 	bool has_meanwhile; /* what it did for most of that time is known: */
 	struct wire_wait_site meanwhile;
+	uint64_t meanwhile_ns;	  /* of total_ns, in that state */
 	struct blame_thief thief; /* where it waited for a CPU: who had that for most of the time */
 	uint64_t total_ns;
 };

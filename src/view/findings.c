@@ -35,18 +35,22 @@ static void describe_meanwhile(char *into, size_t room, const struct finding_cau
 {
 	bool is_one = !cause->is_own && cause->party.pid;
 	struct wire_wait_site site = cause->meanwhile;
-	char reason[REASON_BYTES], thief[NAME_BYTES];
+	char reason[REASON_BYTES], thief[NAME_BYTES], part[32] = "";
 
+	/* all of it, or nearly, goes without saying */
+	if (cause->meanwhile_ns < cause->total_ns / 20 * 19)
+		snprintf(part, sizeof(part), "for %u %% of that ",
+			 percent(cause->meanwhile_ns, cause->total_ns));
 	reason_format(reason, sizeof(reason), site, session_is_native(session));
 	text_printable(thief, sizeof(thief), cause->thief.party.comm, 15);
 	if (site.state == WIRE_ON_CPU)
-		snprintf(into, room, ", which computed");
+		snprintf(into, room, ", which %scomputed", part);
 	else if (site.state == WIRE_RUNNABLE && cause->thief.least_ns && *thief)
-		snprintf(into, room, ", which waited for a CPU (%s ran)", thief);
+		snprintf(into, room, ", which %swaited for a CPU (%s ran)", part, thief);
 	else if (site.state == WIRE_RUNNABLE)
-		snprintf(into, room, ", which waited for a CPU");
+		snprintf(into, room, ", which %swaited for a CPU", part);
 	else
-		snprintf(into, room, ", which %s in %s%s%s", is_one ? "was" : "were",
+		snprintf(into, room, ", which %s%s in %s%s%s", part, is_one ? "was" : "were",
 			 meanwhile_key(site.state), *reason ? " " : "", reason);
 }
 
@@ -226,6 +230,13 @@ FIELD_GETTER(get_cause_state)
 	value_text(value, cause->has_meanwhile ? meanwhile_key(cause->meanwhile.state) : NULL);
 }
 
+FIELD_GETTER(get_cause_state_ns)
+{
+	const struct finding_cause *cause = item->row;
+
+	value_known(value, cause->meanwhile_ns, cause->has_meanwhile);
+}
+
 static const struct field cause_fields[] = {
 	STRING_FIELD("kind", get_kind, "thread, throttle, irq, steal, idle, timer or device"),
 	OBJECT_FIELD(
@@ -235,6 +246,8 @@ static const struct field cause_fields[] = {
 		.flags = FIELD_MAYBE),
 	STRING_FIELD("culprit_state", get_cause_state,
 		     "what it did for most of that time; null: no one thing, or not known"),
+	INTEGER_FIELD("culprit_state_ns", get_cause_state_ns, "of total_ns; null as that",
+		      .flags = FIELD_MAYBE),
 	NUMBER_MEMBER(struct finding_cause, total_ns, "total_ns", "of the victim's time"),
 };
 
