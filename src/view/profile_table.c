@@ -71,9 +71,17 @@ static void write_states(struct output *out, const struct profile_result *result
 /* The end of a path of names says more than its beginning. */
 static void write_name(struct output *out, const char *name, size_t columns)
 {
-	size_t length = strlen(name);
+	char cut[BLOCKED_NAME_BYTES + 4];
+	size_t length = strlen(name), characters = 0, at = 0;
+	uint32_t character;
 
-	text_padded(out, length > columns ? name + length - columns : name, columns);
+	for (size_t i = 0; i < length; characters++)
+		i += text_decode(name + i, length - i, &character);
+	/* one column less for the sign that it is cut */
+	for (size_t left = characters; characters > columns && left > columns - 1; left--)
+		at += text_decode(name + at, length - at, &character);
+	snprintf(cut, sizeof(cut), "%s%s", at ? "…" : "", name + at);
+	text_padded(out, cut, columns);
 }
 
 /* "f(int, std::vector<int> const&) const" says no more than "f". */
@@ -134,7 +142,7 @@ static void write_spot_name(struct output *out, const struct profile_result *res
 	}
 	write_name(out, name, FUNCTION_COLUMNS);
 	output_char(out, ' ');
-	text_padded(out, place, PLACE_COLUMNS);
+	write_name(out, place, PLACE_COLUMNS);
 }
 
 static void write_spots(struct output *out, const struct profile_result *result)
@@ -176,6 +184,7 @@ static void write_path(struct output *out, const struct profile_result *result,
 	const struct stacks *stacks = profile_stacks(result->profile);
 	const struct profile_thread *thread = &result->threads[path->thread];
 	char time[16], comm[32], name[BLOCKED_NAME_BYTES], shown[BLOCKED_NAME_BYTES];
+	char place[BLOCKED_PLACE_BYTES], shown_place[BLOCKED_PLACE_BYTES];
 	uint32_t ids[PROFILE_FRAMES_MAX];
 	size_t count = profile_frames(result, path, ids);
 
@@ -186,8 +195,11 @@ static void write_path(struct output *out, const struct profile_result *result,
 	for (size_t i = 0; i < count && i < PATH_FRAMES; i++) {
 		blocked_name(name, stacks_frame(stacks, ids[i]));
 		cut_parameters(name);
+		blocked_place(place, stacks_frame(stacks, ids[i]));
+		split_script(name, place);
 		text_printable(shown, sizeof(shown), name, 100);
-		output_format(out, "         %s\n", shown);
+		text_printable(shown_place, sizeof(shown_place), place, 60);
+		output_format(out, "         %s%s%s\n", shown, *place ? "  " : "", shown_place);
 	}
 	if (count > PATH_FRAMES)
 		output_format(out, "         … %zu more\n", count - PATH_FRAMES);
