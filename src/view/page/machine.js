@@ -66,8 +66,8 @@ function drawStates() {
     if (!total.states[state] && (missing && state === 'unknown' || !missing && !shown.has(state))) continue;
     if (!total.states[state] && !missing && ['swap', 'stolen', 'irq', 'unknown', 'disk'].includes(state)) continue;
     const button = element('button', undefined, list);
-    button.append(swatch(state), `${state} ${missing ? '-' : count((total.states[state] || 0) / total.ns)}`);
-    button.title = missing ? 'not measured' : WORDS[state];
+    button.append(swatch(state), `${state} ${missing || !total.ns ? '-' : count((total.states[state] || 0) / total.ns)}`);
+    button.title = missing ? 'not measured' : !total.ns ? 'one of all others, here' : WORDS[state];
     button.dataset.state = state;
     button.disabled = missing;
     button.setAttribute('aria-pressed', String(shown.has(state) && !missing));
@@ -84,7 +84,7 @@ function drawCharts() {
   drawAreas(view(), periods, shown, inShares);
   const hasWaits = drawHeat(view(), periods);
   get('heat').hidden = !hasWaits;
-  get('heat-title').textContent = hasWaits ? 'Waits for a CPU, by length' : source.waits ? 'No wait for a CPU ended in this time' : 'Waits for a CPU were not measured by length';
+  get('heat-title').textContent = hasWaits ? 'Waits for a CPU, by length' : periods.some(period => period.unlisted) ? 'Waits for a CPU are not known of one of all others' : source.waits ? 'No wait for a CPU ended in this time' : 'Waits for a CPU were not measured by length';
   drawAxis(view());
   drawOverlay();
 }
@@ -177,7 +177,9 @@ function zoomTo(stretch) {
   render();
 }
 
+let saidAt = 0;
 function say(words) {
+  saidAt = performance.now();
   if (get('error').textContent !== words) get('error').textContent = words;
   get('error').hidden = !words;
 }
@@ -293,12 +295,13 @@ async function poll() {
     if (isFile || paused) return;
     if (!source) offerSteps(periods.status);
     source = periods;
-    // not what was said of a file
-    if (trouble) say('');
+    // what was said of a file stays for a while
+    if (trouble || performance.now() - saidAt > 15000) say('');
     trouble = '';
     pause_ms = Math.max(1000, source.status.interval_ns / 1e6);
     if (zoom && zoom.from < (source.periods[0] || { start: 0 }).start) zoom = null;
   } catch (error) {
+    if (isFile || paused) return;
     trouble = error.message;
     say(`${trouble}. Trying again every 2 s.`);
   }

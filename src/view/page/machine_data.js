@@ -35,6 +35,8 @@ const mostOf = (period, name) => period.groups.has(name) || !period.groups.has(O
 // Whether that is anything: of active time, as much as is written.
 const isUnlisted = (period, name) => activeOf(mostOf(period, name)) / period.ns >= 0.005;
 
+const withKey = loss => ({ ...loss, key: [loss.victim, loss.state, loss.kind, loss.culprit].join('\0') });
+
 function readGroup(group) {
   return { threads: group.threads, states: group.states_ns, waits: group.run_queue_waits };
 }
@@ -46,7 +48,7 @@ function readPeriod(period) {
   return {
     start, end: start + period.duration_ns / 1e6, ns: period.duration_ns, ...readGroup(period.all),
     groups: new Map(period.groups.map(group => [group.group === null ? OTHERS : group.group, readGroup(group)])),
-    blame: period.blame.map(loss => ({
+    blame: period.blame.map(loss => withKey({
       victim: loss.victim === null ? OTHERS : loss.victim, state: loss.state, kind: loss.kind || 'others', culprit: loss.culprit, ns: loss.total_ns })),
   };
 }
@@ -84,7 +86,7 @@ function readInterval(interval, unmeasured) {
     }
   }
   const side = party => interval.cgroups ? party.cgroup || 'unknown' : processes.get(party.pid) || party.comm || 'unknown';
-  const blame = (interval.blame || []).filter(one => !one.goes_on && LOST.includes(one.state)).map(one => ({
+  const blame = (interval.blame || []).filter(one => !one.goes_on && LOST.includes(one.state)).map(one => withKey({
     victim: side(one.victim), state: one.state, kind: one.culprit.kind, culprit: one.culprit.kind === 'thread' ? side(one.culprit) : null, ns: one.total_ns + one.earlier_ns }));
   return { start, end: start + interval.duration_ns / 1e6, ns: interval.duration_ns, ...all, waits: null, groups, blame };
 }
@@ -150,19 +152,27 @@ function sum(periods) {
     addStates(total.states, period.states);
     addWaits(total.waits, period.waits);
     for (const [name, group] of period.groups) {
-      if (!total.groups.has(name)) total.groups.set(name, { name, threads: 0, states: {}, waits: [], more: {} });
+      if (!total.groups.has(name)) total.groups.set(name, { name, threads: 0, states: {}, waits: [], more: {}, listed: {} });
       const into = total.groups.get(name);
       into.threads = group.threads;
       addStates(into.states, group.states);
       addWaits(into.waits, group.waits);
     }
     for (const loss of period.blame) {
-      const key = [loss.victim, loss.state, loss.kind, loss.culprit].join('\0');
-      if (!total.blame.has(key)) total.blame.set(key, { ...loss, key, ns: 0 });
-      total.blame.get(key).ns += loss.ns;
+      if (!total.blame.has(loss.key)) total.blame.set(loss.key, { ...loss, ns: 0 });
+      total.blame.get(loss.key).ns += loss.ns;
     }
   }
-  for (const group of total.groups.values()) for (const period of periods) addStates(group.more, mostOf(period, group.name));
+  // what all others did, but for the periods that list the group
+  const others = {};
+  for (const period of periods) {
+    const rest = period.groups.get(OTHERS);
+    if (!rest) continue;
+    addStates(others, rest.states);
+    for (const name of period.groups.keys()) addStates(total.groups.get(name).listed, rest.states);
+  }
+  for (const group of total.groups.values())
+    for (const [state, ns] of Object.entries(others)) group.more[state] = ns - (group.listed[state] || 0);
   return total;
 }
 

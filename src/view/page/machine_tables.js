@@ -225,9 +225,11 @@ function compare(before, after, matches) {
       if (matches(nameOf(group.name)))
         rows.push(difference({ who: group.name, state, because: '' }, before, after, period => (period.groups.get(group.name) || { states: {} }).states[state] || 0,
           period => mostOf(period, group.name)[state] || 0));
-  const lossOf = key => period => period.blame.reduce((sum, loss) => sum + ([loss.victim, loss.state, loss.kind, loss.culprit].join('\0') === key ? loss.ns : 0), 0);
+  const lossOf = key => period => period.blame.reduce((sum, loss) => sum + (loss.key === key ? loss.ns : 0), 0);
   // what such a victim, or such a culprit, lost in a period that does not list it
-  const isOfOthers = (loss, one) => one.state === loss.state && (one.victim === OTHERS || one.kind === 'others' || one.culprit === OTHERS);
+  // the rest of all pairs has no state; that of a victim's culprits has
+  const isOfOthers = (loss, one) => one.victim === OTHERS ? !one.state || one.state === loss.state
+    : one.victim === loss.victim && one.state === loss.state && (one.kind === 'others' || one.culprit === OTHERS);
   const moreLossOf = loss => period => lossOf(loss.key)(period) || loss.victim === OTHERS ? 0
     : period.blame.reduce((sum, one) => sum + (isOfOthers(loss, one) ? one.ns : 0), 0);
   for (const loss of total.blame.values())
