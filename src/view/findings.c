@@ -35,22 +35,29 @@ static void describe_meanwhile(char *into, size_t room, const struct finding_cau
 {
 	bool is_one = !cause->is_own && cause->party.pid;
 	struct wire_wait_site site = cause->meanwhile;
-	char reason[REASON_BYTES], thief[NAME_BYTES], part[32] = "";
-
 	/* all of it, or nearly, goes without saying */
-	if (cause->meanwhile_ns < cause->total_ns / 20 * 19)
-		snprintf(part, sizeof(part), "for %u %% of that ",
+	bool is_part = cause->meanwhile_ns < cause->total_ns / 20 * 19;
+	char reason[REASON_BYTES], thief[NAME_BYTES], who[24];
+
+	if (is_part)
+		snprintf(who, sizeof(who), ", %u %% of it",
 			 percent(cause->meanwhile_ns, cause->total_ns));
+	else
+		snprintf(who, sizeof(who), ", which");
 	reason_format(reason, sizeof(reason), site, session_is_native(session));
 	text_printable(thief, sizeof(thief), cause->thief.party.comm, 15);
 	if (site.state == WIRE_ON_CPU)
-		snprintf(into, room, ", which %scomputed", part);
+		snprintf(into, room, "%s %s", who, is_part ? "computing" : "computed");
 	else if (site.state == WIRE_RUNNABLE && cause->thief.least_ns && *thief)
-		snprintf(into, room, ", which %swaited for a CPU (%s ran)", part, thief);
+		snprintf(into, room, "%s %s for a CPU (%s ran)", who,
+			 is_part ? "waiting" : "waited", thief);
 	else if (site.state == WIRE_RUNNABLE)
-		snprintf(into, room, ", which %swaited for a CPU", part);
+		snprintf(into, room, "%s %s for a CPU", who, is_part ? "waiting" : "waited");
 	else
-		snprintf(into, room, ", which %s%s in %s%s%s", part, is_one ? "was" : "were",
+		snprintf(into, room, "%s %sin %s%s%s", who,
+			 is_part  ? ""
+			 : is_one ? "was "
+				  : "were ",
 			 meanwhile_key(site.state), *reason ? " " : "", reason);
 }
 

@@ -339,8 +339,8 @@ CASE(own_threads_are_one_where_they_ran)
 	made.blames[1].victim = made.blames[0].victim;
 	meanwhile(&made.blames[1], WIRE_ON_CPU, WIRE_DETAIL_NONE);
 	assert_int_equal(find(&made), 1);
-	assert_non_null(strstr(sentence(&made, 0), ": held by its own threads 100 %, which for "
-						   "60 % of that were in disk"));
+	assert_non_null(strstr(sentence(&made, 0), ": held by its own threads 100 %, 60 % of "
+						   "it in disk"));
 	assert_int_equal(made.found.items[0].causes[0].meanwhile_ns, 300 * MS);
 	made.interval.blame_count = 1;
 	/* who waited for a lock itself may have got this one from a queue */
