@@ -92,15 +92,16 @@ int blocked_end_output(struct blocked *blocked, struct error *error)
 	return blocked_output_end(&blocked->output, &summary, error);
 }
 
-/* Scripts start their load from here on. */
+/* Scripts start their load from here on; a person sees that it is not stuck. */
 static void say_ready(struct blocked *blocked)
 {
 	static const char ready[] = "ready\n";
 	const struct blocked_options *options = &blocked->options;
+	bool is_terminal = isatty(STDERR_FILENO);
 
-	if ((options->verbose || options->headless) && !options->output.screen)
-		print_text(stderr, "dwell blocked: watching %s %u\n", options->spans.process,
-			   options->spans.pid);
+	if ((options->verbose || options->headless || is_terminal) && !options->output.screen)
+		print_text(stderr, "dwell blocked: watching %s %u%s\n", options->spans.process,
+			   options->spans.pid, is_terminal ? "; Ctrl-C ends it" : "");
 	if (options->ready_fd < 0)
 		return;
 	/* who does not read it does not wait for it */
