@@ -454,6 +454,7 @@ static size_t answer(void *data, const void *bytes, size_t length, void *into,
 	if (length != sizeof(question))
 		return 0;
 	memcpy(&question, bytes, sizeof(question));
+	objects_close_changed(&places->objects);
 	if (question.fresh) {
 		places->mappings_pid = 0;
 		objects_close_unused(&places->objects);

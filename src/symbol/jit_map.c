@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -62,7 +63,7 @@ static int take_lines(struct jit_map *map, FILE *file)
 	char line[LINE_BYTES];
 	int result = 0;
 
-	while (result >= 0 && map->read_bytes < READ_MAX && fgets(line, sizeof(line), file)) {
+	while (result >= 0 && map->total_bytes < READ_MAX && fgets(line, sizeof(line), file)) {
 		size_t length = strlen(line);
 		bool ends = length && line[length - 1] == '\n';
 
@@ -70,6 +71,7 @@ static int take_lines(struct jit_map *map, FILE *file)
 		if (!ends && length + 1 < sizeof(line))
 			break;
 		map->read_bytes += length;
+		map->total_bytes += length;
 		if (ends && !map->in_long_line)
 			result = add_line(map, line);
 		map->in_long_line = !ends;
@@ -77,11 +79,28 @@ static int take_lines(struct jit_map *map, FILE *file)
 	return result;
 }
 
+static void read_last(const struct jit_map *map, int fd, char into[JIT_MAP_LAST_BYTES])
+{
+	memset(into, 0, JIT_MAP_LAST_BYTES);
+	if (map->read_bytes >= JIT_MAP_LAST_BYTES &&
+	    pread(fd, into, JIT_MAP_LAST_BYTES, (off_t)(map->read_bytes - JIT_MAP_LAST_BYTES)) < 0)
+		memset(into, 0, JIT_MAP_LAST_BYTES);
+}
+
+/* HotSpot writes the whole list again, which is longer each time (jcmd Compiler.perfmap). */
+static bool is_same_list(const struct jit_map *map, int fd)
+{
+	char last[JIT_MAP_LAST_BYTES];
+
+	read_last(map, fd, last);
+	return !memcmp(last, map->last, sizeof(last));
+}
+
 static void read_more(struct jit_map *map)
 {
 	struct stat status;
 	size_t count = map->count;
-	int fd = map->read_bytes < READ_MAX ? opener_jit_map(map->pid) : -1;
+	int fd = map->total_bytes < READ_MAX ? opener_jit_map(map->pid) : -1;
 
 	if (fd < 0)
 		return;
@@ -89,7 +108,7 @@ static void read_more(struct jit_map *map)
 
 	if (!file || fstat(fd, &status) < 0)
 		return;
-	if ((uint64_t)status.st_size < map->read_bytes) {
+	if ((uint64_t)status.st_size < map->read_bytes || !is_same_list(map, fd)) {
 		map->read_bytes = 0;
 		map->in_long_line = false;
 	}
@@ -99,6 +118,7 @@ static void read_more(struct jit_map *map)
 	if (take_lines(map, file) < 0) {
 		/* without memory: those that are known */
 	}
+	read_last(map, fd, map->last);
 	if (map->count > count)
 		qsort(map->functions, map->count, sizeof(*map->functions), by_start);
 	for (size_t i = 0; map->count > count && i < map->count; i++) {

@@ -11,15 +11,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define JIT_MAP_LAST_BYTES 64
+
 /* All zeros but `pid` is one that has not been read. */
 struct jit_map {
 	uint32_t pid;
 	struct jit_function *functions; /* by start */
 	size_t count, room;
-	uint64_t read_bytes; /* of the file, which is appended to, or else written again from its
-				start */
-	bool in_long_line;   /* which is passed over */
-	uint64_t looked_ns;  /* jit_map_listed() */
+	uint64_t read_bytes;  /* of the file, which is appended to, or else written again from its
+				 start */
+	uint64_t total_bytes; /* that were read, each time that it was */
+	char last[JIT_MAP_LAST_BYTES]; /* of what was read: it is another list if they are others */
+	bool in_long_line;	       /* which is passed over */
+	uint64_t looked_ns;	       /* jit_map_listed() */
 };
 
 /* How many functions are listed by now, at most so many times a second that it costs little. */

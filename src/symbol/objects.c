@@ -49,6 +49,13 @@ void objects_close_unused(struct objects *objects)
 		heap_give_back();
 }
 
+void objects_close_changed(struct objects *objects)
+{
+	for (unsigned int i = objects->count; i-- > 0;)
+		if (objects->items[i].object && object_has_changed(objects->items[i].object))
+			close_at(objects, i);
+}
+
 struct object *objects_find(struct objects *objects, const struct mapping *mapping, uint32_t pid)
 {
 	struct opened *item;
@@ -61,10 +68,6 @@ struct object *objects_find(struct objects *objects, const struct mapping *mappi
 		item = &objects->items[i];
 		if (item->inode != mapping->inode || item->device != mapping->device)
 			continue;
-		if (item->object && object_has_changed(item->object)) {
-			close_at(objects, i);
-			break;
-		}
 		item->used_ns = clock_monotonic_ns();
 		return item->object;
 	}

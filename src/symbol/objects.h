@@ -30,6 +30,12 @@ void objects_release(struct objects *objects);
 /* NULL if the mapping has no readable ELF file. Valid until the next call. */
 struct object *objects_find(struct objects *objects, const struct mapping *mapping, uint32_t pid);
 
+/*
+ * Closes files that have been written again in place. Not while a caller has one of them, for which
+ * it may look twice.
+ */
+void objects_close_changed(struct objects *objects);
+
 /* Closes what has not been used for OBJECTS_UNUSED_NS. */
 void objects_close_unused(struct objects *objects);
 

@@ -250,6 +250,21 @@ CASE(functions_made_at_run_time)
 	assert_string_equal(jit_map_find(&map, 0x5008), "five");
 	assert_string_equal(jit_map_find(&map, 0x1008), "newer");
 	jit_map_release(&map);
+	/* longer, as HotSpot writes its list */
+	file = fopen(path, "w");
+	for (int i = 0; i < 10; i++)
+		fprintf(file, "%x 10 first-%d\n", 0x7000 + 0x10 * i, i);
+	fclose(file);
+	map = (struct jit_map){.pid = (uint32_t)getpid()};
+	assert_string_equal(jit_map_find(&map, 0x7008), "first-0");
+	file = fopen(path, "w");
+	for (int i = 0; i < 20; i++)
+		fprintf(file, "%x 10 second-%d\n", 0x6fe0 + 0x10 * i, i);
+	fclose(file);
+	assert_string_equal(jit_map_find(&map, 0x6fe8), "second-0");
+	assert_string_equal(jit_map_find(&map, 0x7008), "second-2");
+	assert_string_equal(jit_map_find(&map, 0x7118), "second-19");
+	jit_map_release(&map);
 	file = fopen(path, "w");
 	fputs("1000 20 older\nff0 2018 newer\n", file);
 	fclose(file);
