@@ -399,6 +399,21 @@ int frame_kind_of_neighbor(const char *function)
 	return !strncmp(function, "__", 2) && frame_kind_is_c_library(function);
 }
 
+/*
+ * A program that runs others' scripts: what is built into it (OpenSSL, libuv) is theirs as a
+ * language's library is, and what they call of the runtime says more.
+ */
+static bool is_of_scripts(const char *module)
+{
+	static const char *const programs[] = {"node", "nodejs", "deno", "bun", "electron"};
+	const char *name = strrchr(module, '/');
+
+	for (size_t i = 0; name && i < ARRAY_SIZE(programs); i++)
+		if (!strcmp(name + 1, programs[i]))
+			return true;
+	return false;
+}
+
 enum frame_kind frame_kind_of(const char *function, const char *file, const char *module,
 			      bool executable, const char *const *runtimes)
 {
@@ -412,6 +427,8 @@ enum frame_kind frame_kind_of(const char *function, const char *file, const char
 		kind = kind_of_script(function);
 	if (kind == FRAME_KIND_UNKNOWN && !*module)
 		kind = kind_of_java(function, runtimes);
+	if (executable && kind != FRAME_KIND_RUNTIME && is_of_scripts(module))
+		return FRAME_KIND_STANDARD;
 	if (kind != FRAME_KIND_UNKNOWN)
 		return kind;
 	if (executable)

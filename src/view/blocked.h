@@ -52,9 +52,6 @@ bool blocked_has_starved(const struct blocked_summary *summary);
 /* A line: "The workers waited 3.21s for a CPU, starved by: cc1 (9 processes) 60 %, others 40 %". */
 void blocked_write_starved(struct output *out, const struct blocked_summary *summary);
 
-/* Padded; of a longer one the end, which says more of a path of names than its beginning. */
-void blocked_write_name(struct output *out, const char *name, size_t columns);
-
 /* The table of types of tasks, where polls are probed. */
 void blocked_write_tasks(struct output *out, const struct blocked_summary *summary);
 

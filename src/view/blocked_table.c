@@ -14,13 +14,6 @@
 #define PLACE_COLUMNS	 22
 #define CAUSE_COLUMNS	 24
 
-void blocked_write_name(struct output *out, const char *name, size_t columns)
-{
-	size_t length = strlen(name);
-
-	text_padded(out, length > columns ? name + length - columns : name, columns);
-}
-
 static void write_place(struct output *out, const struct frame *frame)
 {
 	char text[BLOCKED_PLACE_BYTES];
@@ -137,6 +130,7 @@ static void write_hotspot(struct output *out, const struct blocked_summary *summ
 	snprintf(name, sizeof(name), "%s", without_function);
 	if (function)
 		blocked_name(name, function);
+	blocked_cut_parameters(name);
 	blocked_write_name(out, name, FUNCTION_COLUMNS);
 	output_char(out, ' ');
 	write_place(out, function);

@@ -196,3 +196,32 @@ void blocked_probes_text(char text[BLOCKED_PROBES_BYTES], const struct wire_runt
 	else
 		snprintf(text, BLOCKED_PROBES_BYTES, "polls exact%s", price);
 }
+
+void blocked_cut_parameters(char *name)
+{
+	char *end = strrchr(name, ')'), *at = end;
+	int depth = 0;
+
+	if (!end || (end[1] && strcmp(end + 1, " const") != 0))
+		return;
+	do {
+		depth += (*at == ')') - (*at == '(');
+	} while (depth && at-- > name);
+	if (!depth && at > name && strncmp(at, "(anonymous", 10) != 0)
+		*at = '\0';
+}
+
+void blocked_write_name(struct output *out, const char *name, size_t columns)
+{
+	char cut[BLOCKED_NAME_BYTES + 4];
+	size_t length = strlen(name), characters = 0, at = 0;
+	uint32_t character;
+
+	for (size_t i = 0; i < length; characters++)
+		i += text_decode(name + i, length - i, &character);
+	/* one column less for the sign that it is cut */
+	for (size_t left = characters; characters > columns && left > columns - 1; left--)
+		at += text_decode(name + at, length - at, &character);
+	snprintf(cut, sizeof(cut), "%s%s", at ? "…" : "", name + at);
+	text_padded(out, cut, columns);
+}

@@ -3,6 +3,7 @@
 #ifndef DWELL_VIEW_BLOCKED_WORDS_H
 #define DWELL_VIEW_BLOCKED_WORDS_H
 
+#include "base/output.h"
 #include "model/stalls.h"
 
 struct starvation; /* model/starvation.h */
@@ -36,6 +37,12 @@ void blocked_place(char into[BLOCKED_PLACE_BYTES], const struct frame *frame);
 /* The name of a function as people read it: without what compilers make of an async body. */
 #define BLOCKED_NAME_BYTES 256
 void blocked_name(char into[BLOCKED_NAME_BYTES], const struct frame *frame);
+
+/* In place: "f(int, std::vector<int> const&) const" says no more than "f". */
+void blocked_cut_parameters(char *name);
+
+/* In so many columns; of one that is too long its end, which says more, behind an ellipsis. */
+void blocked_write_name(struct output *out, const char *name, size_t columns);
 
 /* Others had the CPU: no limit of its own was reached, and it was not announced. */
 bool blocked_lost_its_cpu(const struct hotspot *hotspot);

@@ -68,37 +68,6 @@ static void write_states(struct output *out, const struct profile_result *result
 	}
 }
 
-/* The end of a path of names says more than its beginning. */
-static void write_name(struct output *out, const char *name, size_t columns)
-{
-	char cut[BLOCKED_NAME_BYTES + 4];
-	size_t length = strlen(name), characters = 0, at = 0;
-	uint32_t character;
-
-	for (size_t i = 0; i < length; characters++)
-		i += text_decode(name + i, length - i, &character);
-	/* one column less for the sign that it is cut */
-	for (size_t left = characters; characters > columns && left > columns - 1; left--)
-		at += text_decode(name + at, length - at, &character);
-	snprintf(cut, sizeof(cut), "%s%s", at ? "…" : "", name + at);
-	text_padded(out, cut, columns);
-}
-
-/* "f(int, std::vector<int> const&) const" says no more than "f". */
-static void cut_parameters(char *name)
-{
-	char *end = strrchr(name, ')'), *at = end;
-	int depth = 0;
-
-	if (!end || (end[1] && strcmp(end + 1, " const") != 0))
-		return;
-	do {
-		depth += (*at == ')') - (*at == '(');
-	} while (depth && at-- > name);
-	if (!depth && at > name && strncmp(at, "(anonymous", 10) != 0)
-		*at = '\0';
-}
-
 /* V8 has the place in the name: `JS:*load /srv/app/index.js:12:3`. */
 static void split_script(char *name, char place[BLOCKED_PLACE_BYTES])
 {
@@ -127,7 +96,7 @@ static void write_spot_name(struct output *out, const struct profile_result *res
 			 result->threads[spot->thread - 1].tid);
 	if (frame) {
 		blocked_name(name, frame);
-		cut_parameters(name);
+		blocked_cut_parameters(name);
 		blocked_place(place, frame);
 		split_script(name, place);
 	}
@@ -140,9 +109,9 @@ static void write_spot_name(struct output *out, const struct profile_result *res
 		/* the line is that of one of its stacks */
 		*strrchr(place, ':') = '\0';
 	}
-	write_name(out, name, FUNCTION_COLUMNS);
+	blocked_write_name(out, name, FUNCTION_COLUMNS);
 	output_char(out, ' ');
-	write_name(out, place, PLACE_COLUMNS);
+	blocked_write_name(out, place, PLACE_COLUMNS);
 }
 
 static void write_spots(struct output *out, const struct profile_result *result)
@@ -194,7 +163,7 @@ static void write_path(struct output *out, const struct profile_result *result,
 		      thread->tid);
 	for (size_t i = 0; i < count && i < PATH_FRAMES; i++) {
 		blocked_name(name, stacks_frame(stacks, ids[i]));
-		cut_parameters(name);
+		blocked_cut_parameters(name);
 		blocked_place(place, stacks_frame(stacks, ids[i]));
 		split_script(name, place);
 		text_printable(shown, sizeof(shown), name, 100);
