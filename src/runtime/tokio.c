@@ -453,7 +453,8 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 		snprintf(plan->why, sizeof(plan->why),
 			 "Tokio polls its tasks and closures by %zu function%s, found by its "
 			 "tables: "
-			 "the program has no symbols (--target FILE names one that has)",
+			 "the program has no symbols (--target FILE names one that has), "
+			 "and what block_on() runs is not seen",
 			 search.by_tables, text_plural(search.by_tables));
 	else
 		snprintf(plan->why, sizeof(plan->why),
