@@ -185,18 +185,18 @@ struct site_question {
 	struct wire_header header;
 	struct site_key key;	 /* `address`: of the call */
 	struct site_frame frame; /* there */
-	/*
-	 * the thread's stack from frame.stack on, as it was: it may be gone before it can be read;
-	 * how much of it, 0 if it is to be read
-	 */
-	__u32 stack_bytes;
-	__u32 pad;
-	__u8 stack[SITE_STACK_BYTES];
 	struct site_futex futex;
 	__u64 since_ns;
 	__u32 tid;
 	__u16 is_of_events; /* not of a futex */
 	__u16 own_locks;    /* of the program */
+	/*
+	 * the thread's stack from frame.stack on, as it was: it may be gone before it can be read;
+	 * how much of it, 0 if it is to be read, for then the record ends here
+	 */
+	__u32 stack_bytes;
+	__u32 pad;
+	__u8 stack[SITE_STACK_BYTES];
 };
 
 #define LOCK_WORDS 5 /* of 32 bits, from a futex on */

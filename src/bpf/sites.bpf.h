@@ -212,22 +212,23 @@ static __always_inline struct site_walk site_walk_begin(struct task_struct *task
 /* Some times a thread and snapshot: a site that cannot be explained costs little. */
 #define SITE_QUESTIONS 8
 
-static __always_inline void site_ask(struct task_struct *task, struct account *account,
-				     const struct site_walk *walk, bool is_of_events,
-				     __u64 since_ns, bool is_now)
+static __always_inline bool site_may_ask(struct account *account, __u64 since_ns)
 {
-	struct site_question *question;
 	__u64 snapshot = snapshot_ns + 1;
 
 	if (account->asked_snapshot == snapshot && account->asked_count >= SITE_QUESTIONS)
-		return;
-	question = bpf_ringbuf_reserve(&events, sizeof(*question), 0);
-	if (!question)
-		return;
+		return false;
 	account->asked_count = account->asked_snapshot == snapshot ? account->asked_count + 1 : 1;
 	account->asked_snapshot = snapshot;
 	account->asked_since_ns = since_ns;
-	question->header.size = sizeof(*question);
+	return true;
+}
+
+/* All but its size and the stack. */
+static __always_inline void site_fill(struct site_question *question, struct task_struct *task,
+				      struct account *account, const struct site_walk *walk,
+				      bool is_of_events, __u64 since_ns)
+{
 	question->header.kind = SITE_QUESTION;
 	question->header.cpu = 0;
 	question->header.time_ns = since_ns;
@@ -238,15 +239,29 @@ static __always_inline void site_ask(struct task_struct *task, struct account *a
 	question->futex = walk->futex;
 	question->since_ns = since_ns;
 	question->tid = tid_of(task);
-	question->pad = 0;
-	/* the iterator asks for another thread, which sleeps */
-	question->stack_bytes =
-		is_now && !bpf_probe_read_user(question->stack, sizeof(question->stack),
-					       (void *)question->frame.stack)
-			? sizeof(question->stack)
-			: 0;
 	question->is_of_events = is_of_events;
 	question->own_locks = own_locks(task, account);
+	question->stack_bytes = 0;
+	question->pad = 0;
+}
+
+/* Of the current thread. */
+static __always_inline void site_ask(struct task_struct *task, struct account *account,
+				     const struct site_walk *walk, bool is_of_events,
+				     __u64 since_ns)
+{
+	struct site_question *question;
+
+	if (!site_may_ask(account, since_ns))
+		return;
+	question = bpf_ringbuf_reserve(&events, sizeof(*question), 0);
+	if (!question)
+		return;
+	site_fill(question, task, account, walk, is_of_events, since_ns);
+	question->header.size = sizeof(*question);
+	if (!bpf_probe_read_user(question->stack, sizeof(question->stack),
+				 (void *)question->frame.stack))
+		question->stack_bytes = sizeof(question->stack);
 	/* ends of threads may lie before it, which do not wake; the wait may be over soon */
 	bpf_ringbuf_submit(question, BPF_RB_FORCE_WAKEUP);
 }
@@ -265,7 +280,7 @@ static __always_inline struct wire_wait_site site_refine(struct task_struct *tas
 	walk = site_walk_begin(task, account, guess);
 	verdict = site_walk(&walk);
 	if (verdict == SITE_UNKNOWN)
-		site_ask(task, account, &walk, is_of_events, now_ns, true);
+		site_ask(task, account, &walk, is_of_events, now_ns);
 	if (is_of_events)
 		return site_where(guess, verdict);
 	if (verdict == SITE_UNKNOWN || verdict == SITE_UNNAMED)
@@ -279,12 +294,21 @@ static __always_inline struct wire_wait_site site_refine(struct task_struct *tas
 static __always_inline void site_ask_seeded(struct task_struct *task, struct account *account)
 {
 	bool is_of_events = is_event_wait(task, account, account->live.site);
+	struct site_question *question;
 	struct site_walk walk;
 
 	if (!is_of_events && !is_futex_wait(account->live.site))
 		return;
 	walk = site_walk_begin(task, account, account->live.site);
-	site_ask(task, account, &walk, is_of_events, account->live.since_ns, false);
+	if (!site_may_ask(account, account->live.since_ns))
+		return;
+	/* very many at a time, of threads that sleep: without their stacks */
+	question = bpf_ringbuf_reserve(&events, __builtin_offsetof(struct site_question, stack), 0);
+	if (!question)
+		return;
+	site_fill(question, task, account, &walk, is_of_events, account->live.since_ns);
+	question->header.size = __builtin_offsetof(struct site_question, stack);
+	bpf_ringbuf_submit(question, BPF_RB_FORCE_WAKEUP);
 }
 
 /*

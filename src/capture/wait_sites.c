@@ -99,7 +99,9 @@ void wait_sites_ask(struct wait_sites *sites, const struct site_question *questi
 	/* each may have left a helper behind that the kernel holds */
 	if (sites->hostile.count < WAIT_SITES_HOSTILE_MAX &&
 	    sites->question_count < QUESTIONS_MAX && !is_hostile(sites, &question->key))
-		sites->questions[sites->question_count++] = *question;
+		memcpy(&sites->questions[sites->question_count++], question,
+		       question->header.size < sizeof(*question) ? question->header.size
+								 : sizeof(*question));
 }
 
 bool wait_sites_ask_lock(struct wait_sites *sites, uint32_t pid, uint32_t tid, uint64_t address,
