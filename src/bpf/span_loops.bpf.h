@@ -54,7 +54,7 @@ static __attribute__((noinline)) int send_loop(void *ctx, struct worker *worker,
 static __noinline int is_nested(struct worker *worker, struct task_struct *task, __u32 fd,
 				__u64 now_ns)
 {
-	__u64 stack;
+	__u64 stack, file;
 
 	if (!worker || !task)
 		return 0;
@@ -68,11 +68,14 @@ static __noinline int is_nested(struct worker *worker, struct task_struct *task,
 			return 1;
 		worker->depth = 0;
 	}
+	file = (__u64)descriptor_file(task, fd);
+	if (file != worker->loop_file)
+		worker->pure_turns = 0;
 	worker->loop_fd = fd;
-	worker->loop_file = (__u64)descriptor_file(task, fd);
+	worker->loop_file = file;
 	worker->loop_stack = stack;
 	worker->loop_waits = 1;
-	worker->nested_waits = worker->pure_turns = 0;
+	worker->nested_waits = 0;
 	return 0;
 }
 
@@ -269,6 +272,7 @@ static __noinline int become_poll_loop(struct worker *worker, struct task_struct
  */
 static __noinline int is_in_poll_loop(struct worker *worker, struct task_struct *task, __u64 now_ns)
 {
+	bool is_far;
 	__u64 stack;
 
 	if (!worker || !task || worker->wait != SPAN_WAIT_POLL || worker->kind != SPAN_TURN ||
@@ -279,11 +283,14 @@ static __noinline int is_in_poll_loop(struct worker *worker, struct task_struct 
 		return 0;
 	if (!worker->nested_waits++)
 		worker->nested_ns = now_ns;
-	worker->is_doubtful |= stack >= worker->loop_stack ||
-			       (worker->was_epoll && stack + NEAR_BYTES <= worker->loop_stack);
-	if (worker->nested_waits <= NESTED_POLLS_MAX && now_ns - worker->nested_ns <= NESTED_MAX_NS)
+	/* it was the loop after all, if it goes round without the other */
+	is_far = worker->was_epoll && stack + NEAR_BYTES <= worker->loop_stack;
+	worker->is_doubtful |= is_far || stack >= worker->loop_stack;
+	if (worker->nested_waits <= (is_far ? PURE_TURNS_MIN : NESTED_POLLS_MAX) &&
+	    now_ns - worker->nested_ns <= NESTED_MAX_NS)
 		return 1;
 	worker->depth = 0;
+	worker->pure_turns = PURE_TURNS_MIN;
 	return 0;
 }
 
@@ -293,6 +300,8 @@ static __noinline int is_in_poll_loop(struct worker *worker, struct task_struct 
  */
 #define POLLS_MIN	  2
 #define POLLS_FOR_ONE_MIN 16
+/* Of one that has waited for jobs: with none of such waits in between. */
+#define POLLS_AFTER_JOBS_MIN 256
 
 static __noinline int polls_as_loop(struct worker *worker, struct task_struct *task,
 				    const struct polled *polled)
@@ -306,7 +315,9 @@ static __noinline int polls_as_loop(struct worker *worker, struct task_struct *t
 	worker->polls_few = polled->count == 1 || !polled_is_of_loop(polled, task);
 	worker->polled++;
 	return worker->kind == SPAN_TURN ||
-	       (!worker->has_jobs && worker->polled >= (is_one ? POLLS_FOR_ONE_MIN : POLLS_MIN));
+	       worker->polled >= (worker->has_jobs ? POLLS_AFTER_JOBS_MIN
+				  : is_one	   ? POLLS_FOR_ONE_MIN
+						   : POLLS_MIN);
 }
 
 /*

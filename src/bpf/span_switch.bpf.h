@@ -184,6 +184,7 @@ static __noinline int span_waits_for_job(struct worker *worker, struct task_stru
 	if (!is_job_of_poller(worker, site, stack))
 		return 0;
 	worker->has_jobs = 1;
+	worker->polled = 0;
 	worker->kind = worker->past_kind = worker->depth = worker->off = 0;
 	return 1;
 }

@@ -123,7 +123,7 @@ int on_wait(struct enter_event *ctx)
 	struct worker *worker;
 	struct entered call;
 
-	if (!account || !worker_may_be(task))
+	if (!account || !span_waits_seen || !worker_may_be(task))
 		return 0;
 	worker = worker_make(task);
 	if (!worker || (wait < worker->wait && (wait != SPAN_WAIT_POLL || !span_turns)))
@@ -215,7 +215,7 @@ int on_wait_end(struct exit_event *ctx)
 	struct account *account = account_of(task);
 	struct worker *worker = worker_of(task);
 
-	if (!account)
+	if (!account || !span_waits_seen)
 		return 0;
 	/* it has waited since before we looked */
 	if (span_turns && !span_turns_judged && wait != SPAN_WAIT_POLL &&

@@ -32,6 +32,9 @@ volatile __u32 span_unprobed __weak = 0;
 volatile __u32 span_generation __weak = 0;
 volatile __u64 span_probed_ns __weak = 0, span_unprobed_ns __weak = 0;
 
+/* All tracepoints of waits are attached: with some of them, a wait would look like a turn. */
+volatile __u32 span_waits_seen __weak = 0;
+
 /* Counted up by each snapshot: struct span_site. */
 volatile __u32 span_epoch __weak = 0;
 
@@ -121,7 +124,7 @@ struct worker {
 	__u32 captures;	  /* in this span */
 	__u32 polled;	  /* waits in poll() or select() */
 	__u32 polls_few;  /* the last was for one descriptor, or nothing that only loops wait for */
-	__u32 has_jobs;	  /* its thread waits for jobs, and those in poll(): it has no loop */
+	__u32 has_jobs;	  /* its thread has waited for jobs, and those in poll() */
 	__u64 poll_stack; /* how deep in the stack the last was */
 	__u64 captured_ns;
 	__u64 sampled_ns; /* the last sample of this span */

@@ -438,6 +438,7 @@ int span_probes_attach(struct span_probes *probes, struct dwell_bpf *bpf,
 		result = span_probes_attach_polls(probes, bpf, options, sink);
 	if (result >= 0)
 		result = attach_waits(probes, sink);
+	bpf->bss->span_waits_seen = result >= 0;
 	if (result >= 0)
 		result = attach_samples(probes, sink);
 	return result;

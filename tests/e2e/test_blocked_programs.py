@@ -310,7 +310,8 @@ def test_a_thread_that_waits_for_the_next_loop_to_run_is_not_blamed():
         blocked = Blocked(program.pid)
         begun = [tuple(int(word) for word in line.split()) for line in iter(program.stdout.readline, "\n")]
         stalls, summary = blocked.end()
-    assert len(begun) == 6 and len(summary["workers"]) <= 2
+    begun = [stall for stall in begun if stall[0] > summary["end_ns"] - summary["duration_ns"]]
+    assert len(begun) >= 3 and len(summary["workers"]) <= 2
     found = [stall_of(stalls, *stall) for stall in begun]
     assert found.count(None) <= 1, (begun, stalls)
     assert [stall for stall in stalls if stall not in found and not taken_away(stall) and stall["cause"] != "runnable"] == []
