@@ -79,7 +79,7 @@ def recorded(tmp_path_factory):
     directory = tmp_path_factory.mktemp("page")
     hostile = directory / "<b>&\"'</script"[:15].replace("/", "|")
     shutil.copy("/bin/sh", hostile)
-    with working(WORKLOAD, "mixed"), working(hostile, "-c", "while :; do :; done"):
+    with working(WORKLOAD, "mixed", "60"), working(hostile, "-c", "while :; do :; done"):
         done = run("record", "-d", "3s", "-i", "100ms", "-o", directory / "it.dwell")
         assert done.returncode == 0, done.stderr
     done = run("report", "--format", "html", directory / "it.dwell")
@@ -89,7 +89,7 @@ def recorded(tmp_path_factory):
 
 
 def test_a_page_follows_what_happens(tmp_path):
-    with serving("--by", "process", "-i", "1s") as server, working(WORKLOAD, "mixed"):
+    with serving("--by", "process", "-i", "1s") as server, working(WORKLOAD, "mixed", "60"):
         address = f"http://127.0.0.1:{server.port}/"
         with browser.Page(address, tmp_path) as page:
             page.until("source && source.periods.length > 1 && [...source.periods[1].groups.keys()].includes('workload')")
@@ -121,7 +121,7 @@ def test_a_page_follows_what_happens(tmp_path):
 def test_findings_and_stalls_are_on_the_page(tmp_path):
     program = tmp_path / f"<i>loop{os.getpid()}"
     shutil.copy(pathlib.Path(BUILD) / "tests" / "loop-service", program)
-    with serving("--by", "process", "-i", "1s", "--stalls", program.name) as server, working(WORKLOAD, "mixed"), \
+    with serving("--by", "process", "-i", "1s", "--stalls", program.name) as server, working(WORKLOAD, "mixed", "60"), \
             browser.Page(f"http://127.0.0.1:{server.port}/", tmp_path, height=1400) as page:
         page.until("source && source.stalls.length")
         assert "not running" in text(page, "stalls") and program.name in text(page, "stalls")
@@ -317,7 +317,7 @@ def test_what_is_in_all_others_is_no_zero(recorded, tmp_path):
 
 def test_files_are_opened_or_refused(recorded, tmp_path):
     recording, file, _ = recorded
-    with working(WORKLOAD, "mixed"):
+    with working(WORKLOAD, "mixed", "60"):
         done = run("top", "--blame", "-c", "3", "-i", "300ms", "--format", "json")
     (tmp_path / "top.json").write_text(done.stdout)
     (tmp_path / "report.json").write_text(run("report", "--format", "json", recording).stdout)
