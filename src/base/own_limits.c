@@ -18,21 +18,27 @@ static bool read_file(const char *directory, const char *name, char into[64])
 	return kernel_line(path, into, 64);
 }
 
-/* Of what it has in use, the page cache and its like, which the kernel takes back when needed. */
-static uint64_t reclaimable(const char *directory)
+/* The value of a key in one of the cgroup's files of such; 0 also: there is none. */
+static uint64_t value_of(const char *directory, const char *name, const char *key)
 {
-	char path[PATH_MAX + 64], line[128];
-	uint64_t sum = 0, bytes;
+	char path[PATH_MAX + 64], line[128], found[64];
+	uint64_t value;
 
-	snprintf(path, sizeof(path), "%s/memory.stat", directory);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	cleanup_file FILE *file = fopen(path, "re");
 
 	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "inactive_file %" SCNu64, &bytes) == 1 ||
-		    sscanf(line, "active_file %" SCNu64, &bytes) == 1 ||
-		    sscanf(line, "slab_reclaimable %" SCNu64, &bytes) == 1)
-			sum += bytes;
-	return sum;
+		if (sscanf(line, "%63s %" SCNu64, found, &value) == 2 && !strcmp(found, key))
+			return value;
+	return 0;
+}
+
+/* Of what it has in use, the page cache and its like, which the kernel takes back when needed. */
+static uint64_t reclaimable(const char *directory)
+{
+	return value_of(directory, "memory.stat", "inactive_file") +
+	       value_of(directory, "memory.stat", "active_file") +
+	       value_of(directory, "memory.stat", "slab_reclaimable");
 }
 
 /* Documentation/admin-guide/cgroup-v2.rst: "max", or a number, in both. */
@@ -57,16 +63,7 @@ static void take_directory(struct own_limits *limits, const char *directory)
 /* For how long its threads, or those below it, were kept from running by its cpu.max. */
 static uint64_t throttled_ns(const char *directory)
 {
-	char path[PATH_MAX + 64], line[128];
-	uint64_t us = 0;
-
-	snprintf(path, sizeof(path), "%s/cpu.stat", directory);
-	cleanup_file FILE *file = fopen(path, "re");
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "throttled_usec %" SCNu64, &us) == 1)
-			break;
-	return us * 1000;
+	return value_of(directory, "cpu.stat", "throttled_usec") * 1000;
 }
 
 /* Calls `take` for the cgroup and each above it, up to where the tree is mounted. */

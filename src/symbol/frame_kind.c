@@ -301,17 +301,24 @@ static enum frame_kind kind_of_java(const char *function, const char *const *run
 	return FRAME_KIND_UNKNOWN;
 }
 
+/* Whether it is called so, wherever it is. */
+static bool is_file_of(const char *module, const char *const *names, size_t count)
+{
+	const char *name = strrchr(module, '/');
+
+	for (size_t i = 0; name && i < count; i++)
+		if (!strcmp(name + 1, names[i]))
+			return true;
+	return false;
+}
+
 /* The virtual machine's own, wherever it is installed. */
 static bool is_of_java(const char *module)
 {
 	static const char *const files[] = {"libjvm.so", "libjava.so", "libnio.so",
 					    "libnet.so", "libjli.so",  "libzip.so"};
-	const char *name = strrchr(module, '/');
 
-	for (size_t i = 0; name && i < ARRAY_SIZE(files); i++)
-		if (!strcmp(name + 1, files[i]))
-			return true;
-	return false;
+	return is_file_of(module, files, ARRAY_SIZE(files));
 }
 
 /*
@@ -406,12 +413,8 @@ int frame_kind_of_neighbor(const char *function)
 static bool is_of_scripts(const char *module)
 {
 	static const char *const programs[] = {"node", "nodejs", "deno", "bun", "electron"};
-	const char *name = strrchr(module, '/');
 
-	for (size_t i = 0; name && i < ARRAY_SIZE(programs); i++)
-		if (!strcmp(name + 1, programs[i]))
-			return true;
-	return false;
+	return is_file_of(module, programs, ARRAY_SIZE(programs));
 }
 
 enum frame_kind frame_kind_of(const char *function, const char *file, const char *module,

@@ -269,8 +269,8 @@ def test_what_a_handler_waits_for_in_poll_is_a_stall(loop, handler):
 @pytest.mark.measures
 @pytest.mark.parametrize("loop", ["poll", "ppoll", "select"])
 def test_what_a_handler_waits_for_in_epoll_is_no_turn_of_a_loop_in_poll(loop):
-    """Whichever is seen first; and that the loop waits for events is no stall of the handler's. Where its wait is deeper in the
-    stack than the handler's, that is missed."""
+    """Whether the loop's wait or the handler's is seen first, the loop is not blamed for waiting for events. Where its wait is deeper in
+    the stack than the handler's, the handler's is missed."""
     begun, stalls = handlers_of_a_poll_loop(loop, "epoll")
     assert len(begun) > 20
     for stall in stalls:
