@@ -129,8 +129,10 @@ static void draw_who(const struct blocked_screen *screen, struct canvas *canvas,
 	} else if ((hotspot->cause == CAUSE_LOCK || hotspot->cause == CAUSE_IPC) &&
 		   hotspot->waker.tid) {
 		memcpy(comm, hotspot->waker.comm, sizeof(hotspot->waker.comm));
-		if (function)
+		if (function) {
 			blocked_name(name, function);
+			blocked_cut_parameters(name);
+		}
 		canvas_format(canvas, row, column, width, ROLE_DIM, "ended by %s %u %s", comm,
 			      hotspot->waker.tid, name);
 	}
@@ -338,6 +340,7 @@ static void draw_open(const struct blocked_screen *screen, struct canvas *canvas
 	function = stalls_frame(screen->options.stalls, open->function);
 	if (function)
 		blocked_name(name, function);
+	blocked_cut_parameters(name);
 	duration_format(length, sizeof(length), open->duration_ns);
 	canvas_format(canvas, row, column, width, ROLE_WARNING, " STUCK %s %s %s ", length,
 		      stall_cause_info[open->cause].key, name);

@@ -95,6 +95,7 @@ void blocked_label(const struct blocked_screen *screen, const struct hotspot *ho
 
 	if (screen->by == HOTSPOTS_BY_FUNCTION && function) {
 		blocked_name(name, function);
+		blocked_cut_parameters(name);
 		text = name;
 	} else if (screen->by == HOTSPOTS_BY_FILE && function) {
 		text = *function->file ? function->file : function->module;
