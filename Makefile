@@ -49,20 +49,20 @@ golden-update: build ## rewrite the expected output of golden and screen tests, 
 bench: ## measure dwell beside its peers; needs root and a quiet machine
 	@scripts/deps check test || scripts/deps install
 	@$(MAKE) --no-print-directory build
-	@tests/bench/run $(BUILD)
-	@$(PYTHON) tests/bench/accuracy $(BUILD)
-	@$(PYTHON) tests/bench/blocked $(BUILD)
-	@$(PYTHON) tests/bench/programs $(BUILD)
-	@$(PYTHON) tests/bench/profile $(BUILD)
-	@$(PYTHON) tests/bench/matrix $(BUILD)
-	@$(PYTHON) tests/bench/polls $(BUILD)
-	@$(PYTHON) tests/bench/symbols $(BUILD)
-	@$(PYTHON) tests/bench/exports $(BUILD)
-	@$(PYTHON) tests/bench/memory $(BUILD)
-	@$(PYTHON) tests/bench/serve $(BUILD)
-	@$(PYTHON) tests/bench/loads $(BUILD)
-	@$(PYTHON) tests/bench/ab $(BUILD)
-	@$(PYTHON) tests/bench/guests $(BUILD)
+	-@tests/bench/run $(BUILD)
+	-@$(PYTHON) tests/bench/accuracy $(BUILD)
+	-@$(PYTHON) tests/bench/blocked $(BUILD)
+	-@$(PYTHON) tests/bench/programs $(BUILD)
+	-@$(PYTHON) tests/bench/profile $(BUILD)
+	-@$(PYTHON) tests/bench/matrix $(BUILD)
+	-@$(PYTHON) tests/bench/polls $(BUILD)
+	-@$(PYTHON) tests/bench/symbols $(BUILD)
+	-@$(PYTHON) tests/bench/exports $(BUILD)
+	-@$(PYTHON) tests/bench/memory $(BUILD)
+	-@$(PYTHON) tests/bench/serve $(BUILD)
+	-@$(PYTHON) tests/bench/loads $(BUILD)
+	-@$(PYTHON) tests/bench/ab $(BUILD)
+	-@$(PYTHON) tests/bench/guests $(BUILD)
 
 guest-kernel: ## install what is missing, build a kernel with sched_ext for dwell guest; kept outside of the tree
 	@scripts/guest-kernel --cached > /dev/null || scripts/deps check guest-kernel || scripts/deps install guest-kernel

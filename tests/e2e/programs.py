@@ -335,7 +335,7 @@ class Nginx(Http):
 
     name = "nginx"
     requests = {
-        "spin": Request(20, {"cpu"}, r"lua|lj_|\[anon|\+0x"),
+        "spin": Request(20, {"cpu"}, r"lua|lj_|code made at run time"),
         "sleep": Request(20, {"sleep"}, r"lua|lj_"),
         "read": Request("archive", {"disk"}, r"lua|lj_|io_"),
         "child": Request("0.02", {"ipc"}, r"lua|lj_|os_execute"),
