@@ -11,6 +11,8 @@
 #include "base/duration.h"
 #include "base/size.h"
 #include "base/exit_code.h"
+#include "base/similar.h"
+#include "base/text.h"
 #include "cli/finish.h"
 
 /* Keys of options without a letter begin here, where argp takes them for no letter. */
@@ -30,6 +32,7 @@ struct parse {
 	size_t count;
 	struct error error;
 	int code; /* exit status of the first mistake; EXIT_DONE = none */
+	int next; /* argument behind the last option or argument that was understood */
 	/* command_line_scan() */
 	void (*call)(const struct command_option *option, const char *value, void *data);
 	void *data;
@@ -170,9 +173,15 @@ static error_t scan_key(int key, char *value, struct argp_state *state)
 	struct parse *parse = state->input;
 	const struct placed *placed = find_key(parse, key);
 
-	if (placed)
+	if (placed && parse->call)
 		parse->call(placed->option, value, parse->data);
-	return placed || key == ARGP_KEY_ARG ? 0 : ARGP_ERR_UNKNOWN;
+	if (key == ARGP_KEY_ARG && parse->line->rest_is_command)
+		state->next = state->argc;
+	/* at a mistake there is another call */
+	if (!placed && key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	parse->next = state->next;
+	return 0;
 }
 
 /* 0, or ENOMEM, or what the parser returned. */
@@ -198,6 +207,48 @@ static error_t run(struct parse *parse, argp_parser_t parser, int argc, char **a
 	return failed;
 }
 
+struct guess {
+	const char *name; /* without the dashes */
+	bool is_known;	  /* the beginning of one: it is the value that is wrong */
+	struct similar similar;
+};
+
+static void try_option(const struct command_option *option, void *data)
+{
+	struct guess *guess = data;
+
+	if (option->kind == OPTION_HEADING)
+		return;
+	guess->is_known |= !strncmp(option->name, guess->name, strlen(guess->name));
+	similar_try(&guess->similar, option->name);
+}
+
+/*
+ * 0, or -EINVAL with the option that may have been meant by one that there is not. Other mistakes
+ * are argp's to report, which knows no misspelt names.
+ */
+static int check_names(const struct command_line *line, int argc, char **argv, struct error *error)
+{
+	struct parse parse = {.line = line, .next = 1};
+	char name[64], shown[64];
+	struct guess guess = {.name = name, .similar.wanted = name};
+
+	if (!run(&parse, scan_key, argc, argv, ARGP_NO_HELP | ARGP_NO_ERRS | ARGP_NO_EXIT) ||
+	    parse.next >= argc || strncmp(argv[parse.next], "--", 2) != 0)
+		return 0;
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(argv[parse.next] + 2, "="),
+		 argv[parse.next] + 2);
+	each_option(line, try_option, &guess);
+	if (guess.is_known || !strncmp("help", name, strlen(name)) ||
+	    !strncmp("usage", name, strlen(name)))
+		return 0;
+	text_printable(shown, sizeof(shown), name, 40);
+	if (!guess.similar.best)
+		return 0;
+	return error_set(error, EINVAL, "unrecognized option '--%s'; did you mean '--%s'?", shown,
+			 guess.similar.best);
+}
+
 int command_line_parse(const struct command_line *line, int argc, char **argv, void *options)
 {
 	/* without the note on mandatory arguments; a help_filter does not see it */
@@ -208,6 +259,8 @@ int command_line_parse(const struct command_line *line, int argc, char **argv, v
 	error_t failed;
 
 	snprintf(program, sizeof(program), "dwell %s", name);
+	if (check_names(line, argc, argv, &parse.error) < 0)
+		return command_fail(name, EXIT_USAGE, &parse.error);
 	argv[0] = program;
 	argp_err_exit_status = EXIT_USAGE;
 	failed = run(&parse, parse_key, argc, argv, 0);

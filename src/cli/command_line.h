@@ -100,6 +100,7 @@ struct command_line {
 	/* An argument, at rest[0], for that member. NULL: there are none. -errno: a mistake. */
 	size_t argument_member; /* an offset in the command's options */
 	int (*take_argument)(void *member, char **rest, bool is_behind_dashes, struct error *error);
+	bool rest_is_command; /* from the first argument on all is another command's */
 	/* Each option as it is given, after it was taken. May be NULL. */
 	int (*take_note)(void *options, const struct command_option *option, const char *value,
 			 struct error *error);

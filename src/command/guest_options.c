@@ -147,6 +147,7 @@ const struct command_line guest_line = {
 	.arguments = "-- COMMAND [ARG...]\n--matrix FILE",
 	.text = text,
 	.take_argument = take_command,
+	.rest_is_command = true,
 	.take_note = note,
 	.end = guest_options_end,
 };
