@@ -304,21 +304,63 @@ __weak __attribute__((noinline)) __u64 blame_most(const struct blame *blame)
 	return most_ns;
 }
 
-/* The place of the smallest share, where all are taken. */
+/* As one bit: the victim's state, and whether it is time before the interval. */
+static __always_inline __u32 blame_class(__u64 how)
+{
+	__u32 is_earlier = !!(how & BLAME_FLAG(WIRE_CULPRIT_EARLIER));
+
+	return 1U << ((how >> 32 & 15) | is_earlier << 4);
+}
+
+/* The classes that have a share; *several: those that have more than one. */
+static __always_inline __u32 blame_classes(const struct blame *blame, __u32 *several)
+{
+	__u32 seen = 0;
+
+	*several = 0;
+	for (__u32 i = 0; i < BLAME_CULPRITS; i++) {
+		__u32 class = blame_class(blame_how(&blame->culprits[i]));
+
+		*several |= seen & class;
+		seen |= class;
+	}
+	return seen;
+}
+
+/*
+ * The place of the smallest share, where all are taken. The only one of a state is spared, however
+ * small: a thousand short waits for a CPU do not hide which disk a thread waited for.
+ */
 __weak __attribute__((noinline)) __u32 blame_smallest(const struct blame *blame)
 {
 	__u64 least_ns = ~0ULL;
-	__u32 place = 0;
+	__u32 place = 0, several;
 
 	if (!blame)
 		return 0;
+	blame_classes(blame, &several);
 	for (__u32 i = 0; i < BLAME_CULPRITS; i++) {
-		if (blame->culprits[i].total_ns < least_ns) {
-			least_ns = blame->culprits[i].total_ns;
+		const struct wire_culprit *culprit = &blame->culprits[i];
+
+		bool is_only = !(several & blame_class(blame_how(culprit)));
+		/* without a second branch: as in blame_larger() */
+		__u64 ns = culprit->total_ns | (__u64)is_only << 62;
+
+		if (ns < least_ns) {
+			least_ns = ns;
 			place = i;
 		}
 	}
 	return place;
+}
+
+/* Whether it would be the first share of its state, where all places are taken. */
+__weak __attribute__((noinline)) int blame_is_first(const struct blame *blame,
+						    const struct blame_key *key)
+{
+	__u32 several;
+
+	return blame && key && !(blame_classes(blame, &several) & blame_class(key->how));
 }
 
 #define BLAME_LOST 64 /* one part of so many may be folded */
@@ -389,7 +431,7 @@ static __always_inline void blame_make_room(struct blame *blame, const struct bl
  * become one, or those of processes of a name; where none are alike, the smallest is folded. But as
  * long as those that come have had less than the smallest share, they are what is folded, or joins
  * others: what comes seldom does not drive out what comes often, and many small ones find a place,
- * too.
+ * too. Each state's first share has a place in any case.
  */
 __weak __attribute__((noinline)) int blame_add(struct blame *blame, const struct blame_key *key,
 					       __u64 ns)
@@ -397,7 +439,7 @@ __weak __attribute__((noinline)) int blame_add(struct blame *blame, const struct
 	struct wire_culprit *culprit;
 	__u32 added, smallest;
 	__u64 least_ns;
-	int group;
+	int group, is_first = 0;
 
 	if (!blame || !key)
 		return 0;
@@ -415,8 +457,9 @@ __weak __attribute__((noinline)) int blame_add(struct blame *blame, const struct
 		if (smallest >= BLAME_CULPRITS)
 			return 0;
 		least_ns = blame->culprits[smallest].total_ns;
+		is_first = blame_is_first(blame, key);
 		blame->refused_ns = (__u32)turn_smaller(blame->refused_ns + ns, ~0U);
-		if (blame->refused_ns < least_ns) {
+		if (!is_first && blame->refused_ns < least_ns) {
 			group = blame_group(blame, key);
 			added = (__u32)group - 1;
 			barrier_var(added);
@@ -442,7 +485,7 @@ __weak __attribute__((noinline)) int blame_add(struct blame *blame, const struct
 	if (smallest >= BLAME_CULPRITS)
 		return 0;
 	culprit = &blame->culprits[smallest];
-	if (blame->refused_ns < culprit->total_ns) {
+	if (!is_first && blame->refused_ns < culprit->total_ns) {
 		blame->folded |= 1U << (key->how >> 32 & 31);
 		return 0;
 	}
