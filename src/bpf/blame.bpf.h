@@ -16,7 +16,35 @@
 #include "bpf/account.bpf.h"
 #include "bpf/blame_runs.bpf.h"
 #include "bpf/blame_shares.bpf.h"
+#include "bpf/filter.bpf.h"
 #include "bpf/wire.h"
+
+/* A culprit of WIRE_SESSION_CAUSED. */
+static __always_inline __u32 blame_target_flag(struct task_struct *task)
+{
+	const struct account *account;
+
+	if (!watch_beside || skip_beside)
+		return 0;
+	account = account_of(task);
+	return account && !account->is_beside ? WIRE_CULPRIT_TARGET : 0;
+}
+
+/* Threads beyond our pid namespace have no pid, and a tid that is not for people. */
+static __always_inline void blame_identify(struct task_struct *task, __u64 *who, __u32 *ret_pid)
+{
+	__u32 tid = task->pid, pid = task->tgid;
+
+	if (pid_namespace) {
+		const struct account *account = account_of(task);
+
+		pid = account ? account->pid : 0;
+		if (account)
+			tid = account->tid;
+	}
+	*who = BLAME_WHO(tid, task->start_boottime >> 20);
+	*ret_pid = pid;
+}
 
 /* A wait that `key`, a thread, has ended; it is charged from its end on, by what that did. */
 struct blame_wait {
@@ -115,6 +143,12 @@ __weak __attribute__((noinline)) int blame_past(struct blame *blame, struct blam
 	return 0;
 }
 
+/* Of two lock_number()s. A condition variable's waiters take turns at two words: that is one. */
+static __always_inline bool is_same_lock(__u32 a, __u32 b)
+{
+	return a >> 3 == b >> 3;
+}
+
 /*
  * The share that the last wait of the thread of `waker` is owed to, if it was for this lock; NULL:
  * it was not, or that is not known any more.
@@ -125,7 +159,7 @@ static __always_inline const struct wire_culprit *blame_handed_by(const struct b
 	__u32 place = waker->handed.place - 1;
 	const struct wire_culprit *culprit;
 
-	if (!lock || waker->handed.lock != lock || place >= BLAME_CULPRITS)
+	if (!lock || !is_same_lock(waker->handed.lock, lock) || place >= BLAME_CULPRITS)
 		return NULL;
 	culprit = &waker->culprits[place];
 	return culprit->tid == waker->handed.tid && culprit->state == WIRE_LOCK &&

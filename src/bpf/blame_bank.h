@@ -47,18 +47,21 @@ struct blame {
 	__u64 frozen_ns;  /* the snapshot instant that the shares follow */
 	__u64 charged_ns; /* waits have been charged up to here */
 	__u64 waking_ns;  /* the present wait was ended then, */
-	__u32 waking_cpu; /* from that CPU, + 1; 0: it goes on, or is accounted for */
+	__u16 waking_cpu; /* from that CPU, + 1; 0: it goes on, or is accounted for */
 	__u8 again[2];	  /* culprits that were charged last: of a wait, of one for a CPU */
 	__u8 count;	  /* of culprits */
 	__u8 limit;	  /* limit_reached() of the last wait that had one */
-	__u32 last;	  /* culprit that ended the last wait, + 1; 0: none */
-	__u32 recent_at;  /* the last span, modulo BLAME_SPANS */
-	__u32 older_at;
-	__u32 folded;	  /* as in struct wire_blame */
-	__u32 refused_ns; /* folded because it was less than the smallest share, since one was */
-	__u32 lost_ns;	  /* folded because it was next to nothing */
-	__u32 lock;	  /* of the present wait, or the last one: lock_number(); 0: not known */
-	__u32 most;	  /* length of handed.most, as handed.length */
+	__u8 recent_at;	  /* the last span, modulo BLAME_SPANS */
+	__u8 older_at;
+	__u8 last;	    /* culprit that ended the last wait, + 1; 0: none */
+	__u16 polled_delay; /* >> 16, ns: from waking_ns until it had a CPU, if blame.polled */
+	__u32 woken_ran;    /* >> 10, ns: CPU time that the thread had had at waking_ns */
+	__u32 polled_lock;  /* of blame.polled, as `lock` */
+	__u32 folded;	    /* as in struct wire_blame */
+	__u32 refused_ns;   /* folded because it was less than the smallest share, since one was */
+	__u32 lost_ns;	    /* folded because it was next to nothing */
+	__u32 lock;	    /* of the present wait, or the last one: lock_number(); 0: not known */
+	__u32 most;	    /* length of handed.most, as handed.length */
 	/* of waits for a lock that a timer has ended, and that are not charged: blame_polls() */
 	__u32 polled;	   /* length of all of them, >> 10, ns; the last one ended at waking_ns */
 	__u32 polled_from; /* where on its stack the thread waited, and for which lock: poll_place()

@@ -8,37 +8,11 @@
 #include "bpf/account.bpf.h"
 #include "bpf/arch.bpf.h"
 #include "bpf/blame.bpf.h"
+#include "bpf/blame_hands.bpf.h"
 #include "bpf/connection.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/record.bpf.h"
 #include "bpf/throttle.bpf.h"
-
-/* A culprit of WIRE_SESSION_CAUSED. */
-static __always_inline __u32 blame_target_flag(struct task_struct *task)
-{
-	const struct account *account;
-
-	if (!watch_beside || skip_beside)
-		return 0;
-	account = account_of(task);
-	return account && !account->is_beside ? WIRE_CULPRIT_TARGET : 0;
-}
-
-/* Threads beyond our pid namespace have no pid, and a tid that is not for people. */
-static __always_inline void blame_identify(struct task_struct *task, __u64 *who, __u32 *ret_pid)
-{
-	__u32 tid = task->pid, pid = task->tgid;
-
-	if (pid_namespace) {
-		const struct account *account = account_of(task);
-
-		pid = account ? account->pid : 0;
-		if (account)
-			tid = account->tid;
-	}
-	*who = BLAME_WHO(tid, task->start_boottime >> 20);
-	*ret_pid = pid;
-}
 
 /*
  * A switch may be hidden from tracepoints: then another thread has the CPU than the one that was
@@ -213,6 +187,8 @@ static __always_inline void blame_queue(struct blame_cpu *cpu, struct task_struc
 	__u64 victim;
 
 	blame_begin(account, now_ns);
+	if (blame_of(account)->polled && waited.detail == WIRE_DETAIL_WOKEN)
+		blame_poll_runs(task, blame_of(account), now_ns);
 	if (!cpu || (waited.detail != WIRE_DETAIL_THROTTLED &&
 		     blame_run_again(blame_of(account), cpu, since_ns, now_ns, account->tid)))
 		return;
@@ -319,6 +295,8 @@ static __noinline int blame_defer(struct blame *blame, struct blame_wait *wait,
 
 	if (!blame || !wait || !task)
 		return 0;
+	if (poll == POLL_OF_LOCK && blame->polled && is_beside_poll(blame, wait, ended_ns))
+		return 0;
 	place = poll & POLL_OF_LOCK ? poll_place(task, blame->lock) : 0;
 	if (blame->polled)
 		blame_polls(blame, wait, place, ended_ns);
@@ -329,6 +307,10 @@ static __noinline int blame_defer(struct blame *blame, struct blame_wait *wait,
 	blame->polled = (__u32)((wait->to_ns - wait->from_ns) >> 10);
 	blame->polled_from = place;
 	blame->last = 0;
+	blame->polled_lock = blame->lock;
+	blame->polled_delay = 0;
+	if (place)
+		blame_note_poll(task, blame->lock, wait->to_ns);
 	return 1;
 }
 
@@ -354,7 +336,8 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 
 	blame_begin(account, now_ns);
 	blame->charged_ns = blame->waking_ns = now_ns;
-	blame->waking_cpu = index + 1;
+	blame->waking_cpu = (__u16)(index + 1);
+	blame->woken_ran = (__u32)(task->se.sum_exec_runtime >> 10);
 	if (context == SOFTIRQ_SERVED && state == WIRE_NET && connects(task, waker))
 		context = 0;
 	if (poll && (context || !waker->pid) && !interrupted)
@@ -369,6 +352,8 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 		blame->last = blame_range(blame, &wait.key, wait.from_ns, now_ns);
 		return;
 	}
+	if (poll && is_recent(blame_polled_ns, POLLS_MAX_NS, now_ns))
+		blame_returns(waker, task->tgid, blame->lock, now_ns);
 	blame_identify(waker, &wait.key.who, &wait.key.pid);
 	task_name(waker, wait.key.comm);
 	if (cpu && cpu->runs[cpu->at & (BLAME_RUNS - 1)].who == wait.key.who)

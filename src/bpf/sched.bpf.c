@@ -127,8 +127,9 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
 	/* of a futex it may turn out that it is one: site_correct() */
 	if (blame_on &&
 	    (next.state == WIRE_LOCK || is_futex_wait(next) || next.state == WIRE_UNKNOWN))
-		blame_of(account)->lock =
-			lock_number((struct pt_regs *)bpf_task_pt_regs(task), next);
+		blame_lock_begins(task, account,
+				  lock_number((struct pt_regs *)bpf_task_pt_regs(task), next),
+				  now_ns);
 	account_leave_cpu(account, next, now_ns);
 	if (span_threshold_ns)
 		span_leave_cpu(ctx, task, account, now_ns);

@@ -425,6 +425,71 @@ def test_many_unlike_culprits_are_folded():
     assert owed(intervals, "runnable", kind="others") > 10_000_000, intervals
 
 
+#: Its process is woken by forty unlike ones, and syncs a file now and then. Arguments: seconds, a file.
+WOKEN_BY_MANY = """
+import os, sys, time
+end = time.monotonic() + float(sys.argv[1])
+reading, writing = os.pipe()
+for number in range(40):
+    if not os.fork():
+        open("/proc/self/comm", "w").write(f"waker-{number}")
+        time.sleep(0.0005 * number)
+        while time.monotonic() < end:
+            os.write(writing, b"x")
+            time.sleep(0.04)
+        os._exit(0)
+open("/proc/self/comm", "w").write("victim")
+file = os.open(sys.argv[2], os.O_CREAT | os.O_WRONLY, 0o600)
+woken = 0
+while time.monotonic() < end:
+    os.read(reading, 1)
+    woken += 1
+    if woken % 200 == 0:
+        os.pwrite(file, os.urandom(4096), 0)
+        os.fsync(file)
+"""
+
+
+def test_many_culprits_of_one_state_hide_none_of_another(tmp_path):
+    done = run("top", "--blame", "--format", "json", "-i", "3s", "--", sys.executable, "-c", WOKEN_BY_MANY, "3", tmp_path / "file")
+    intervals, _ = parse(done.stdout)
+    sums_are_exact(intervals)
+    disk_ns = sum(thread["states_ns"]["disk"] for interval in intervals for thread in interval["threads"] if thread["comm"] == "victim")
+    others_ns = owed(intervals, "disk", victim="victim", kind="others")
+    assert owed(intervals, "ipc", victim="victim", kind="others") > 0, "there are not many enough"
+    assert disk_ns > 1_000_000 and others_ns < 0.5 * disk_ns, (disk_ns, others_ns)
+
+
+#: Threads that compute, and so pass the interpreter lock to and fro. Arguments: seconds, threads.
+INTERPRETER_LOCK = """
+import sys, threading, time
+end = time.monotonic() + float(sys.argv[1])
+def computes():
+    while time.monotonic() < end:
+        sum(range(1000))
+threads = [threading.Thread(target=computes) for _ in range(int(sys.argv[2]))]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+@needs_two_cpus
+def test_who_computes_with_the_interpreter_lock():
+    """A timer ends most waits for it, and the lock is handed over with no wakeup."""
+    done = run("top", "--blame", "--format", "json", "-i", "2500ms", "--", sys.executable, "-c", INTERPRETER_LOCK, "3", "2")
+    intervals, _ = parse(done.stdout)
+    sums_are_exact(intervals)
+    shares = collections.Counter()
+    for interval in intervals:
+        for blame in interval["blame"]:
+            if blame["state"] == "lock" and not blame["goes_on"]:
+                shares[blame["culprit"]["kind"], blame["culprit_state"]] += blame["total_ns"] + blame["earlier_ns"]
+    computed = shares["thread", "cpu"] + shares["thread", "runnable"]
+    assert computed > 0.6 * sum(shares.values()) > 500_000_000, shares
+
+
 def test_all_formats_have_it():
     done = run("top", "--blame", "--format", "csv", "--fields", "victim_comm,state,culprit_comm,total_ns", "--", WORKLOAD, "blame-pipe", "sleep")
     lines = done.stdout.splitlines()
