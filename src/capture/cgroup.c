@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* open_by_handle_at */
 #include "capture/cgroup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -27,6 +28,18 @@
 bool cgroup_mount_point(char *into, size_t room)
 {
 	return mount_find("cgroup2", NULL, into, room);
+}
+
+bool cgroup_are_several(void)
+{
+	char mount[PATH_MAX];
+	cleanup_dir DIR *root = cgroup_mount_point(mount, sizeof(mount)) ? opendir(mount) : NULL;
+	struct dirent *entry;
+
+	while (root && (entry = readdir(root)))
+		if (entry->d_type == DT_DIR && *entry->d_name != '.')
+			return true;
+	return false;
 }
 
 static uint32_t level_below(const char *path)

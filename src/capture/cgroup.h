@@ -25,6 +25,9 @@ int cgroup_locate(const char *path, struct cgroup_location *ret_location,
 /* Where cgroup v2 is mounted; false: nowhere. */
 bool cgroup_mount_point(char *into, size_t room);
 
+/* There are cgroups v2 besides the root, as far as we see. */
+bool cgroup_are_several(void);
+
 /* The path in the line `0::/path` of /proc/PID/cgroup; false: not known. */
 bool cgroup_of_thread(uint32_t tid, char *into, size_t room);
 

@@ -6,6 +6,7 @@
 
 #include "base/heap.h"
 #include "base/print.h"
+#include "capture/cgroup.h"
 #include "command/command.h"
 #include "command/serve_options.h"
 #include "serve/listen.h"
@@ -57,11 +58,22 @@ static void announce(const struct web_options *web)
 	}
 }
 
+/* All threads in one group would show nothing. */
+static void choose_groups(struct serve_options *options)
+{
+	if (options->has_by || cgroup_are_several())
+		return;
+	options->server.by = BY_PROCESS;
+	print_text(stderr, "dwell serve: there are no cgroups v2 here but the root: groups are "
+			   "processes of one name (--by)\n");
+}
+
 static int run(struct serve *serve, struct error *error)
 {
 	struct watch watch = WATCH_NONE;
 	int result = serve_options_open(&serve->options, error);
 
+	choose_groups(&serve->options);
 	signal(SIGPIPE, SIG_IGN);
 	heap_for_long_runs();
 	if (result >= 0)

@@ -60,6 +60,7 @@ static int take_by(void *data, const char *value, struct error *error)
 {
 	struct serve_options *options = data;
 
+	options->has_by = true;
 	return parsing_grouping(value, false, &options->server.by, error);
 }
 
@@ -164,7 +165,8 @@ static int take_no_blame(void *data, const char *value, struct error *error)
 
 static const struct command_option serve_option_table[] = {
 	OPTION_GROUP(3, "What to count:"),
-	TAKEN_OPTION("by", 0, "WHAT", take_by, "threads by cgroup or process name (cgroup)"),
+	TAKEN_OPTION("by", 0, "WHAT", take_by,
+		     "threads by cgroup or process name (cgroup, where there are cgroups v2)"),
 	TAKEN_OPTION("groups", 0, "N", take_groups,
 		     "the N groups that use most time have figures of their own, the rest is "
 		     "\"other\" (50)"),
