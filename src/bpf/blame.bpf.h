@@ -146,7 +146,7 @@ __weak __attribute__((noinline)) int blame_past(struct blame *blame, struct blam
 /* Of two lock_number()s. A condition variable's waiters take turns at two words: that is one. */
 static __always_inline bool is_same_lock(__u32 a, __u32 b)
 {
-	return a >> 3 == b >> 3;
+	return a == b || (a >> 3 == b >> 3 && a >> 3);
 }
 
 /*
@@ -249,7 +249,8 @@ __weak __attribute__((noinline)) int blame_polls(struct blame *blame, struct bla
 }
 
 /* The wait for a lock up to now has been charged. */
-static __always_inline void blame_note_lock(struct blame *blame, __u64 from_ns, __u64 now_ns)
+static __always_inline void blame_note_lock(struct blame *blame, __u32 lock, __u64 from_ns,
+					    __u64 now_ns)
 {
 	__u32 place = blame->handed.most - 1;
 
@@ -259,7 +260,7 @@ static __always_inline void blame_note_lock(struct blame *blame, __u64 from_ns, 
 		return;
 	blame->handed.until_ns = now_ns;
 	blame->handed.length = (__u32)turn_smaller((now_ns - from_ns) >> 10, ~0U);
-	blame->handed.lock = blame->lock;
+	blame->handed.lock = lock;
 	blame->handed.tid = blame->culprits[place].tid;
 	blame->handed.place = (__u8)(place + 1);
 }

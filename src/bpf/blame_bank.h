@@ -54,6 +54,7 @@ struct blame {
 	__u8 recent_at;	  /* the last span, modulo BLAME_SPANS */
 	__u8 older_at;
 	__u8 last;	    /* culprit that ended the last wait, + 1; 0: none */
+	__u8 polled_beside; /* waits since then that is_beside_poll() has left out */
 	__u16 polled_delay; /* >> 16, ns: from waking_ns until it had a CPU, if blame.polled */
 	__u32 woken_ran;    /* >> 10, ns: CPU time that the thread had had at waking_ns */
 	__u32 polled_lock;  /* of blame.polled, as `lock` */

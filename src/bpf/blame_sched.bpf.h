@@ -188,7 +188,7 @@ static __always_inline void blame_queue(struct blame_cpu *cpu, struct task_struc
 
 	blame_begin(account, now_ns);
 	if (blame_of(account)->polled && waited.detail == WIRE_DETAIL_WOKEN)
-		blame_poll_runs(task, blame_of(account), now_ns);
+		blame_poll_runs(task, account, now_ns);
 	if (!cpu || (waited.detail != WIRE_DETAIL_THROTTLED &&
 		     blame_run_again(blame_of(account), cpu, since_ns, now_ns, account->tid)))
 		return;
@@ -309,8 +309,7 @@ static __noinline int blame_defer(struct blame *blame, struct blame_wait *wait,
 	blame->last = 0;
 	blame->polled_lock = blame->lock;
 	blame->polled_delay = 0;
-	if (place)
-		blame_note_poll(task, blame->lock, wait->to_ns);
+	blame->polled_beside = 0;
 	return 1;
 }
 
@@ -342,8 +341,11 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 		context = 0;
 	if (poll && (context || !waker->pid) && !interrupted)
 		poll |= POLL_ENDS;
-	if ((blame->polled || poll & POLL_ENDS) && blame_defer(blame, &wait, task, ended_ns, poll))
+	if ((blame->polled || poll & POLL_ENDS) &&
+	    blame_defer(blame, &wait, task, ended_ns, poll)) {
+		blame_note_poll(task, account, blame->lock, now_ns);
 		return;
+	}
 	if (context || !waker->pid || interrupted) {
 		wait.key.how = BLAME_HOW(state, interrupted ? WIRE_CULPRIT_UNKNOWN
 							    : blame_interrupt(state, context));
@@ -352,8 +354,6 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 		blame->last = blame_range(blame, &wait.key, wait.from_ns, now_ns);
 		return;
 	}
-	if (poll && is_recent(blame_polled_ns, POLLS_MAX_NS, now_ns))
-		blame_returns(waker, task->tgid, blame->lock, now_ns);
 	blame_identify(waker, &wait.key.who, &wait.key.pid);
 	task_name(waker, wait.key.comm);
 	if (cpu && cpu->runs[cpu->at & (BLAME_RUNS - 1)].who == wait.key.who)
@@ -377,7 +377,7 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 			blame_past(blame, &wait, blame_of(past));
 	}
 	if (state == WIRE_LOCK)
-		blame_note_lock(blame, begin_ns, now_ns);
+		blame_note_lock(blame, blame->lock, begin_ns, now_ns);
 }
 
 /* When the wait was ended, if that was just now, on this CPU; else now. */

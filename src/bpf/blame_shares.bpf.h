@@ -431,7 +431,7 @@ static __always_inline void blame_make_room(struct blame *blame, const struct bl
  * become one, or those of processes of a name; where none are alike, the smallest is folded. But as
  * long as those that come have had less than the smallest share, they are what is folded, or joins
  * others: what comes seldom does not drive out what comes often, and many small ones find a place,
- * too. Each state's first share has a place in any case.
+ * too. A state's first share has a place, unless it is next to nothing beside those.
  */
 __weak __attribute__((noinline)) int blame_add(struct blame *blame, const struct blame_key *key,
 					       __u64 ns)
@@ -457,7 +457,7 @@ __weak __attribute__((noinline)) int blame_add(struct blame *blame, const struct
 		if (smallest >= BLAME_CULPRITS)
 			return 0;
 		least_ns = blame->culprits[smallest].total_ns;
-		is_first = blame_is_first(blame, key);
+		is_first = least_ns / BLAME_LOST <= ns && blame_is_first(blame, key);
 		blame->refused_ns = (__u32)turn_smaller(blame->refused_ns + ns, ~0U);
 		if (!is_first && blame->refused_ns < least_ns) {
 			group = blame_group(blame, key);

@@ -124,12 +124,16 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
 	next = any_where(site_refine(task, account, next, now_ns));
 	if (next.syscall >= 0)
 		account->last_call = next;
-	/* of a futex it may turn out that it is one: site_correct() */
-	if (blame_on &&
-	    (next.state == WIRE_LOCK || is_futex_wait(next) || next.state == WIRE_UNKNOWN))
-		blame_lock_begins(task, account,
-				  lock_number((struct pt_regs *)bpf_task_pt_regs(task), next),
-				  now_ns);
+	if (blame_on) {
+		/* of a futex it may turn out that it is one: site_correct() */
+		bool for_lock = next.state == WIRE_LOCK || is_futex_wait(next) ||
+				next.state == WIRE_UNKNOWN;
+
+		blame_wait_begins(task, account, for_lock, now_ns);
+		if (for_lock)
+			blame_of(account)->lock =
+				lock_number((struct pt_regs *)bpf_task_pt_regs(task), next);
+	}
 	account_leave_cpu(account, next, now_ns);
 	if (span_threshold_ns)
 		span_leave_cpu(ctx, task, account, now_ns);

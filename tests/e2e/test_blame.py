@@ -440,9 +440,9 @@ for number in range(40):
         os._exit(0)
 open("/proc/self/comm", "w").write("victim")
 file = os.open(sys.argv[2], os.O_CREAT | os.O_WRONLY, 0o600)
+os.close(writing)
 woken = 0
-while time.monotonic() < end:
-    os.read(reading, 1)
+while os.read(reading, 1):
     woken += 1
     if woken % 200 == 0:
         os.pwrite(file, os.urandom(4096), 0)
