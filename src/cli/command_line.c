@@ -207,6 +207,18 @@ static error_t run(struct parse *parse, argp_parser_t parser, int argc, char **a
 	return failed;
 }
 
+/* Those that are hidden and the headings without a text, too. */
+static void each_of(const struct command_option *table,
+		    void (*call)(const struct command_option *option, void *data), void *data)
+{
+	for (; table && table->kind != OPTION_END; table++) {
+		if (table->kind == OPTION_TABLE)
+			each_of(table->table, call, data);
+		else
+			call(table, data);
+	}
+}
+
 struct guess {
 	const char *name; /* without the dashes */
 	bool is_known;	  /* the beginning of one: it is the value that is wrong */
@@ -220,7 +232,8 @@ static void try_option(const struct command_option *option, void *data)
 	if (option->kind == OPTION_HEADING)
 		return;
 	guess->is_known |= !strncmp(option->name, guess->name, strlen(guess->name));
-	similar_try(&guess->similar, option->name);
+	if (!option->is_hidden)
+		similar_try(&guess->similar, option->name);
 }
 
 /*
@@ -238,7 +251,7 @@ static int check_names(const struct command_line *line, int argc, char **argv, s
 		return 0;
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(argv[parse.next] + 2, "="),
 		 argv[parse.next] + 2);
-	each_option(line, try_option, &guess);
+	each_of(line->options, try_option, &guess);
 	if (guess.is_known || !strncmp("help", name, strlen(name)) ||
 	    !strncmp("usage", name, strlen(name)))
 		return 0;
@@ -285,19 +298,21 @@ void command_line_scan(const struct command_line *line, int argc, char **argv,
 	run(&parse, scan_key, argc, argv, ARGP_NO_HELP | ARGP_NO_ERRS | ARGP_NO_EXIT);
 }
 
-static void each_of(const struct command_option *table,
-		    void (*call)(const struct command_option *option, void *data), void *data)
+struct shown {
+	void (*call)(const struct command_option *option, void *data);
+	void *data;
+};
+
+static void call_if_shown(const struct command_option *option, void *data)
 {
-	for (; table && table->kind != OPTION_END; table++) {
-		if (table->kind == OPTION_TABLE)
-			each_of(table->table, call, data);
-		else if (!table->is_hidden && table->help)
-			call(table, data);
-	}
+	const struct shown *shown = data;
+
+	if (!option->is_hidden && option->help)
+		shown->call(option, shown->data);
 }
 
 void each_option(const struct command_line *line,
 		 void (*call)(const struct command_option *option, void *data), void *data)
 {
-	each_of(line->options, call, data);
+	each_of(line->options, call_if_shown, &(struct shown){call, data});
 }
