@@ -11,7 +11,7 @@ struct serve_options {
 	struct server_options server;
 	const char *addresses[WEB_LISTENERS];
 	size_t address_count;
-	bool has_by; /* --by was given */
+	bool has_by;				    /* --by was given */
 	const char *certificate, *key, *token_file; /* files */
 };
 
