@@ -2,11 +2,13 @@
 #define _GNU_SOURCE /* pipe2 */
 #include "capture/child.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -14,9 +16,11 @@
 #include <sys/wait.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/forked.h"
+#include "base/proc_stat.h"
 
 /* In the child: signals as our parent left them, then wait, then become the program. */
 _Noreturn static void run(char *const argv[], pid_t parent, int start_fd, int error_fd, bool stop)
@@ -246,13 +250,84 @@ int child_reap(struct child *child, int *ret_wait_status, uint64_t *ret_duration
 	return 0;
 }
 
+#define GENERATIONS 64
+
+/* Whether it is a child of `pid`, or of one of those, and still runs. */
+static bool descends_from(uint32_t pid, uint32_t ancestor)
+{
+	struct proc_stat stat;
+
+	if (!proc_stat_read(pid, pid, &stat) || stat.state == 'Z')
+		return false;
+	for (int i = 0; i < GENERATIONS && stat.parent_pid > 1; i++) {
+		if (stat.parent_pid == ancestor)
+			return true;
+		if (!proc_stat_read(stat.parent_pid, stat.parent_pid, &stat))
+			return false;
+	}
+	return false;
+}
+
+struct descendants {
+	pid_t *pids;
+	size_t room, count;
+};
+
+static void release_descendants(struct descendants *found)
+{
+	free(found->pids);
+}
+
+/* All of them at this time, stopped. */
+static int stop_descendants(pid_t ancestor, struct descendants *found)
+{
+	cleanup_dir DIR *proc = opendir("/proc");
+	struct dirent *entry;
+
+	found->count = 0;
+	while (proc && (entry = readdir(proc))) {
+		pid_t pid = (pid_t)strtoul(entry->d_name, NULL, 10);
+
+		if (!pid || !descends_from((uint32_t)pid, (uint32_t)ancestor))
+			continue;
+		if (array_reserve(&found->pids, &found->room, found->count + 1,
+				  sizeof(*found->pids)) < 0)
+			return -ENOMEM;
+		found->pids[found->count++] = pid;
+		kill(pid, SIGSTOP);
+	}
+	return 0;
+}
+
+#define STOP_ROUNDS 16
+
+/*
+ * What it has started would go on otherwise, as the rest of a pipeline. None is killed before all
+ * are stopped: the children of one that has ended are another one's.
+ */
+static void kill_all(pid_t pid)
+{
+	cleanup(release_descendants) struct descendants found = {.count = 0};
+	size_t before = SIZE_MAX;
+
+	kill(pid, SIGSTOP);
+	for (int i = 0; i < STOP_ROUNDS && found.count != before; i++) {
+		before = i ? found.count : SIZE_MAX;
+		if (stop_descendants(pid, &found) < 0)
+			break;
+	}
+	for (size_t i = 0; i < found.count; i++)
+		kill(found.pids[i], SIGKILL);
+	kill(pid, SIGKILL);
+}
+
 void child_release(struct child *child)
 {
 	uint64_t duration_ns;
 	int status;
 
 	if (child->pid > 0) {
-		kill(child->pid, SIGKILL);
+		kill_all(child->pid);
 		if (child_reap(child, &status, &duration_ns) < 0)
 			child->pid = 0;
 	}

@@ -128,6 +128,15 @@ def test_a_name_is_that_of_a_server_and_its_workers():
             server.wait()
 
 
+@pytest.mark.parametrize("arguments", [("top", "-c", "1", "-i", "200ms"), ("profile", "-d", "300ms"), ("blocked", "-d", "300ms")])
+def test_a_command_ends_with_all_that_it_has_started(arguments, tmp_path):
+    """A pipeline, and what a shell of it has started; what had ended by then is another one's."""
+    (tmp_path / "commands.sh").write_text("sleep 3719 | sh -c 'sleep 3720 & wait' | sleep 3721\n")
+    run(*arguments, "--", "/bin/sh", tmp_path / "commands.sh")
+    left = subprocess.run(["pgrep", "-f", "^sleep 37(19|20|21)$"], capture_output=True, text=True).stdout
+    assert not left
+
+
 def test_a_command_begins_with_its_program():
     """What its process does before that, as waiting for dwell, is not the command's."""
     for _ in range(5):
