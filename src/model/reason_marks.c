@@ -22,6 +22,11 @@ static int by_key(const void *left, const void *right)
 	return result ? result : memcmp(&a->site, &b->site, sizeof(a->site));
 }
 
+void reason_marks_begin(struct reason_marks *marks)
+{
+	marks->has_turned = true;
+}
+
 int reason_marks_turn(struct reason_marks *marks, const struct interval *interval)
 {
 	struct reason_marks turned = {

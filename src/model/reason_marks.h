@@ -8,13 +8,16 @@
 
 #include "model/interval.h"
 
-/* All zeros is empty: of what comes first all is of the interval. */
+/* All zeros is empty. */
 struct reason_marks {
 	struct wire_reason *now, *before; /* by tid, origin and site */
 	size_t count, before_count;
 	size_t room, before_room;
 	bool has_turned, has_before; /* `before` is of the interval before */
 };
+
+/* What comes first has been counted from zero: all of it is of the first interval. */
+void reason_marks_begin(struct reason_marks *marks);
 
 /* The interval's reasons; those of the last one are before. -ENOMEM: it is empty then. */
 int reason_marks_turn(struct reason_marks *marks, const struct interval *interval) must_check;

@@ -106,6 +106,7 @@ int server_open(struct server *server, struct server_options *options, struct er
 	periods_init(&server->periods, period_lengths_ns, ARRAY_SIZE(period_lengths_ns));
 	if (counters_init(&server->counters, options->by, options->groups, MARKS) < 0)
 		return error_set(error, ENOMEM, "out of memory");
+	reason_marks_begin(&server->counters.marks);
 	result = options->store ? open_store(server, error) : 0;
 	if (result >= 0 && options->triggers.count)
 		result = open_flight(server, error);

@@ -138,6 +138,18 @@ def test_short_waits_have_their_reason():
         assert whole > 0.3 and spent[reason, state] == pytest.approx(whole, rel=0.01), (spent, whole)
 
 
+def test_short_waits_of_the_first_interval_have_their_reason():
+    """Counters begin with it: each start of a server would add to what is not known."""
+    with subprocess.Popen(["/usr/bin/python3", "-c", WAITS_OFTEN]) as waiter:
+        wait_for(lambda: pathlib.Path(f"/proc/{waiter.pid}/comm").read_text().strip() == "waits-often")
+        with serving("-p", str(waiter.pid), "--by", "process", "-i", "2s") as server:
+            time.sleep(0.5)  # the first question ends the first interval
+            metrics = server.metrics()
+        waiter.kill()
+    waits = {key[4:]: metrics[key] for key in names_of(metrics, "dwell_group_blocked_seconds_total") if key[2] == "waits-often"}
+    assert waits["read:pipe", "state", "ipc"] > 0.05 and waits.get(("unknown", "state", "ipc"), 0) < 0.01, waits
+
+
 @contextlib.contextmanager
 def reader_of_a_pipe():
     name = f"reads-{os.getpid()}"
