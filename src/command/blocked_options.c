@@ -104,6 +104,11 @@ static int take_ready_fd(void *data, const char *value, struct error *error)
 	return result;
 }
 
+static int take_name(void *targets, const char *value, struct error *error)
+{
+	return targets_add_name(targets, value, error);
+}
+
 static int take_process(void *targets, const char *value, struct error *error)
 {
 	return targets_parse(targets, value, TARGET_PROCESS, error);
@@ -170,6 +175,8 @@ static const struct command_option blocked_option_table[] = {
 	OPTION_GROUP(1, "What to look into:"),
 	TAKEN_MEMBER("pid", 'p', "PID", struct blocked_options, watch.targets, take_process,
 		     "a process"),
+	TAKEN_MEMBER("name", 'n', "NAME", struct blocked_options, watch.targets, take_name,
+		     "the process of this name, or of a pattern: 'orders*'"),
 	TAKEN_OPTION("runtime", 0, "RUNTIME", take_runtime, RUNTIME_CHOICES " (auto)"),
 	TEXT_OPTION("target", 0, "FILE", struct blocked_options, symbols,
 		    "the program with its symbols, if it runs stripped"),

@@ -396,8 +396,11 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 	if (result < 0)
 		return error_set(error, -result, "cannot read the memory map of process %u: %s%s",
 				 pid, strerror(-result),
-				 result == -EACCES && geteuid() ? ": run as root (sudo dwell …)"
-								: "");
+				 /* the helper that runs this is root nowhere */
+				 result == -EACCES
+					 ? "; it takes the rights of root (sudo dwell …), "
+					   "which a sandbox may withhold"
+					 : "");
 	snprintf(program, sizeof(program), "/proc/%" PRIu32 "/exe", pid);
 	if (symbols) {
 		/* the program is mapped below its libraries */

@@ -352,7 +352,7 @@ def test_another_users_process_without_rights(for_all):
         done = as_nobody(for_all / "dwell", pid)
         assert done.returncode == 1 and done.stdout == ""
         assert done.stderr == (
-            f"dwell blocked: cannot read the memory map of process {pid}: Permission denied: run as root (sudo dwell …)\n"
+            f"dwell blocked: cannot read the memory map of process {pid}: Permission denied; it takes the rights of root (sudo dwell …), which a sandbox may withhold\n"
         )
 
 

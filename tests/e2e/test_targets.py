@@ -73,6 +73,8 @@ def test_name_target(tmp_path):
         (("blocked", "--runtme", "tokio"), "unrecognized option '--runtme'; did you mean '--runtime'?"),
         (("load", "steady", "--cpuz=1"), "unrecognized option '--cpuz'; did you mean '--cpus'?"),
         (("top", "-i", "1s", "--formt", "json"), "unrecognized option '--formt'; did you mean '--format'?"),
+        # every command that takes a process has -n
+        (("blocked", "-n", "no-such-name", "-d", "1s"), "no process named 'no-such-name'"),
         # neither like an option, nor is a beginning or a value of one a misspelt one
         (("top", "--zzzzzzz"), "unrecognized option '--zzzzzzz'\n"),
         (("top", "--format"), "requires an argument"),
