@@ -141,7 +141,7 @@ package main
 import ("fmt"; "time")
 func main() {
 	for i := 0; i < 4; i++ {
-		go func() { for { for begun := time.Now(); time.Since(begun) < 20*time.Millisecond; {}; time.Sleep(20*time.Millisecond) } }()
+		go func() { for { for begun := time.Now(); time.Since(begun) < 4*time.Millisecond; {}; time.Sleep(20*time.Millisecond) } }()
 	}
 	fmt.Println("ready")
 	time.Sleep(time.Minute)
