@@ -24,8 +24,7 @@
 
 /* After who waits has got a CPU and can ask, the lock is handed over within that time. */
 #define HAND_OVER_NS 500000ULL
-/* Who had a CPU for less since its last wait, or for less than half of the time, did not compute.
- */
+/* Who had a CPU for less since its last wait, or less than half of the time, did not compute. */
 #define HAND_HELD_NS 1000000ULL
 #define BLAME_HANDS  16 /* of a process; a power of two */
 /* Short waits that is_beside_poll() leaves out. */
@@ -83,10 +82,10 @@ static __noinline int blame_note_poll(struct task_struct *task, struct account *
 
 	if (is_skipped(account) || own_locks(task, account) != OWN_LOCKS_PYTHON)
 		return 0;
-	hands = bpf_map_lookup_elem(&blame_hands, &tgid);
+	hands = blame_hands_of(task);
 	if (!hands) {
 		bpf_map_update_elem(&blame_hands, &tgid, &blame_no_hands, BPF_NOEXIST);
-		hands = bpf_map_lookup_elem(&blame_hands, &tgid);
+		hands = blame_hands_of(task);
 	}
 	if (!hands)
 		return 0;

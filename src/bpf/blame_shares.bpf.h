@@ -341,7 +341,6 @@ __weak __attribute__((noinline)) __u32 blame_smallest(const struct blame *blame)
 	blame_classes(blame, &several);
 	for (__u32 i = 0; i < BLAME_CULPRITS; i++) {
 		const struct wire_culprit *culprit = &blame->culprits[i];
-
 		bool is_only = !(several & blame_class(blame_how(culprit)));
 		/* without a second branch: as in blame_larger() */
 		__u64 ns = culprit->total_ns | (__u64)is_only << 62;

@@ -48,8 +48,7 @@ int child_start(struct child *child, const char *name, struct error *error) must
 /* After pidfd became readable: reaps it. The duration is from child_start() to now. */
 int child_reap(struct child *child, int *ret_wait_status, uint64_t *ret_duration_ns) must_check;
 
-/* Kills what still runs, with all that it has started and is not the child of others, and closes.
- */
+/* Kills what still runs and its descendants, reaps it, and closes. */
 void child_release(struct child *child);
 
 #endif
