@@ -99,7 +99,7 @@ def test_configurations_are_accepted(tmp_path):
 
 def test_what_rules_and_panels_ask_for_is_there():
     recorded = {rule["record"] for group in yaml.safe_load((PROMETHEUS / "dwell.rules.yml").read_text())["groups"] for rule in group["rules"]}
-    with serving("-i", "1s") as server:
+    with serving("-i", "1s", "--by", "cgroup") as server:
         names = {key[0] for key in server.metrics()}
     asked = [(where, name) for where, expression in expressions()
              for name in re.findall(r"(?<![\w:\"])(?:[a-z_]+:)?dwell_[a-z_]+(?::\w+)?", re.sub(r'"[^"]*"', '""', expression))]

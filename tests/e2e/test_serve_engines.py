@@ -171,8 +171,8 @@ def starved(alerts, status):
 
 def test_the_engines_understand_every_expression(tmp_path):
     """Of rules, dashboard and docs/fleet.md; and those that ask for what is there always have an answer."""
-    with serving("-i", "1s", "--groups", "5") as server, prometheus(tmp_path / "prometheus", scraping(server.port)) as engine, \
-            victoria_metrics(tmp_path / "victoria", scraping(server.port)) as victoria:
+    with serving("-i", "1s", "--by", "cgroup", "--groups", "5") as server, \
+            prometheus(tmp_path / "prometheus", scraping(server.port)) as engine, victoria_metrics(tmp_path / "victoria", scraping(server.port)) as victoria:
         wait_for(lambda: len(scrapes_of(engine)) >= 3)
         answered = set()
         count = 0
