@@ -33,11 +33,6 @@ const char *verify_state_name(enum state state)
 	return state == STATE_USER || state == STATE_KERNEL ? "cpu" : state_info[state].key;
 }
 
-static uint64_t above(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
 static uint64_t measured_ns(const struct row *row, enum state state)
 {
 	if (state == STATE_USER || state == STATE_KERNEL)

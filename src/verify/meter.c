@@ -93,15 +93,17 @@ static void note_waits(struct truth_waits *into, uint64_t count, uint64_t ns, ui
 	into->most_max_ns = most_ns > into->most_max_ns ? most_ns : into->most_max_ns;
 }
 
-/* After a sleep of slept_ns, if that is not 0. */
-static struct meter_reading read_next(struct meter *meter, uint64_t slept_ns)
+/* In read_next(): a wait that was none for the kernel was none. */
+#define NEVER_LATE UINT64_MAX
+
+/* A wait that was none for the kernel took all the time off the CPU but least_ns, at most. */
+static struct meter_reading read_next(struct meter *meter, uint64_t least_ns)
 {
 	struct meter_reading now = read_all();
-	uint64_t took_ns = now.wall_ns - meter->last.wall_ns;
+	uint64_t off_ns = above(now.wall_ns - meter->last.wall_ns, now.cpu_ns - meter->last.cpu_ns);
 
 	note_waits(&meter->truth.waits, now.waits - meter->last.waits,
-		   now.runnable_ns - meter->last.runnable_ns,
-		   slept_ns && took_ns > slept_ns ? took_ns - slept_ns : 0);
+		   now.runnable_ns - meter->last.runnable_ns, above(off_ns, least_ns));
 	meter->last = now;
 	return now;
 }
@@ -170,14 +172,16 @@ void meter_blame(struct meter *meter, enum state state, enum wire_culprit_kind k
 
 void meter_begin(struct meter *meter)
 {
-	meter->phase_start = read_next(meter, 0);
+	meter->phase_start = read_next(meter, NEVER_LATE);
 }
 
 /* It blocked for least_ns at least: what the kernel has counted of that as a wait was none. */
 static void end_phase(struct meter *meter, enum state state, uint64_t least_ns)
 {
 	const struct meter_reading *then = &meter->phase_start;
-	struct meter_reading now = read_next(meter, least_ns);
+	/* when a device was ready, only its interrupt knows */
+	struct meter_reading now =
+		read_next(meter, least_ns || state == STATE_SWAP ? least_ns : NEVER_LATE);
 	uint64_t blocked = blocked_since(meter, then, &now), waited, miscounted = 0;
 
 	waited = now.runnable_ns - then->runnable_ns;
@@ -232,7 +236,7 @@ void meter_report(struct meter *meter, enum state rest)
 	uint64_t other;
 
 	hurry();
-	now = read_next(meter, 0);
+	now = read_next(meter, NEVER_LATE);
 	other = blocked_since(meter, &meter->start, &now) + meter->miscounted_ns;
 	/* of many threads: the kernel waits for RCU to let a table of files grow */
 	close(clock_fd);

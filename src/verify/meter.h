@@ -26,7 +26,8 @@ struct truth_waits {
 	uint64_t max_ns;		/* of the known */
 	/*
 	 * The kernel takes the way from a wakeup to a CPU that was free for no wait. After a sleep
-	 * that way is no longer than what the sleep was too long: counted so here, others as above.
+	 * that way is no longer than what the sleep was too long, and after a wait for a device no
+	 * longer than that: counted so here, others as above.
 	 */
 	uint32_t most_buckets[WAIT_BUCKETS];
 	uint64_t most_max_ns;
@@ -67,6 +68,12 @@ struct meter {
 	uint64_t miscounted_ns; /* sleep that the kernel has counted as waits for a CPU */
 	struct truth truth;
 };
+
+/* a - b; 0 where that would be less. */
+static inline uint64_t above(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
 
 uint64_t now_ns(void);
 /* What the kernel has charged the calling thread, up to now. */
