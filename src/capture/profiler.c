@@ -15,6 +15,7 @@
 #include "base/duration.h"
 #include "base/identities.h"
 #include "capture/cpu_samples.h"
+#include "capture/proc_threads.h"
 #include "capture/span_queue.h"
 #include "capture/span_stacks.h"
 #include "dwell.skel.h"
@@ -76,11 +77,34 @@ struct profiler {
 	unsigned int quiet_walks;
 };
 
+/*
+ * With the first of the processes that are watched: from the first sample on, their code has names.
+ */
+static int start_stacks(struct profiler *profiler, const struct targets *targets,
+			struct error *error)
+{
+	cleanup_proc_threads struct proc_threads threads = {0};
+	uint32_t pids[SPAN_STACKS_PRELOADED];
+	size_t count = 0;
+
+	/* a command that has not begun yet has no code */
+	if (!targets->command && !targets_everything(targets) &&
+	    proc_threads_list(&threads, targets, false) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	for (size_t i = 0; i < threads.count && count < SPAN_STACKS_PRELOADED; i++) {
+		size_t at = 0;
+
+		while (at < count && pids[at] != threads.items[i].pid)
+			at++;
+		pids[at] = threads.items[i].pid;
+		count += at == count;
+	}
+	return span_stacks_start(&profiler->stacks, &profiler->options->stacks, pids, count, error);
+}
+
 int profiler_new(struct profiler **ret_profiler, const struct profile_options *options,
 		 const struct targets *targets, struct error *error)
 {
-	bool is_process = targets->count && targets->items[0].kind == TARGET_PROCESS;
-	uint32_t pid = is_process ? targets->items[0].id : 0;
 	struct profiler *profiler = calloc(1, sizeof(*profiler));
 	int result;
 
@@ -91,8 +115,7 @@ int profiler_new(struct profiler **ret_profiler, const struct profile_options *o
 		profiler->only = targets->items[0];
 	profiler->timer = -1;
 	profiler->cpus = get_nprocs();
-	result = span_stacks_start(&profiler->stacks, &options->stacks, targets->command ? 0 : pid,
-				   error);
+	result = start_stacks(profiler, targets, error);
 	if (result < 0) {
 		profiler_free(profiler);
 		return result;

@@ -26,28 +26,37 @@
 
 #define PRELOAD_NS (10 * NS_PER_S)
 
-int span_stacks_start(struct span_stacks *stacks, const struct stack_options *options,
-		      uint32_t preload_pid, struct error *error)
+/* Now, not when the first stall comes and others wait to be looked at. */
+static void ask_preload(struct span_stacks *stacks, uint64_t kind, uint32_t pid)
 {
 	/* not on the stack, which the helpers keep: theirs would be deeper than what is copied */
 	static struct stack_question question;
 
+	question.head.kind = kind;
+	question.stack.pid = pid;
+	if (!helper_ask(stacks->helper, &question, offsetof(struct stack_question, stack.user)))
+		return;
+	stacks->asked[stacks->next++ % SPAN_STACKS_ASKED] = (struct span_stacks_asked){.pid = pid};
+	stacks->preloads++;
+}
+
+int span_stacks_start(struct span_stacks *stacks, const struct stack_options *options,
+		      const uint32_t *pids, size_t count, struct error *error)
+{
 	*stacks = (struct span_stacks){.frames.bytes_max = FRAMES_BYTES_MAX,
 				       .stacks.bytes_max = STACKS_BYTES_MAX,
 				       .first = 1,
 				       .next = 1,
 				       .pythons_fd = -1,
 				       .ends_fd = -1};
-	question.head.kind = STACK_PRELOAD;
-	question.stack.pid = preload_pid;
 	opener_allow_symbols(options->symbols);
 	/* when a stack is read, its process may have ended, or have other libraries */
 	opener_follow_processes();
 	if (helper_start(&stacks->helper, &stack_reader_work, options, error) < 0)
 		return -EAGAIN;
-	/* now, not when the first stall comes and others wait to be looked at */
-	if (helper_ask(stacks->helper, &question, offsetof(struct stack_question, stack.user)))
-		stacks->asked[stacks->next++] = (struct span_stacks_asked){.pid = preload_pid};
+	ask_preload(stacks, STACK_PRELOAD, count ? pids[0] : 0);
+	for (size_t i = 1; i < count && i < SPAN_STACKS_PRELOADED; i++)
+		ask_preload(stacks, STACK_LOOK, pids[i]);
 	return 0;
 }
 
@@ -393,10 +402,15 @@ void span_stacks_await_preload(struct span_stacks *stacks, const struct dwell_bp
 		stacks->pythons_fd = bpf_map__fd(bpf->maps.pythons);
 		stacks->ends_fd = bpf_map__fd(bpf->maps.stack_ends);
 	}
-	/* it is the first that was asked for, and has no stack */
-	if (stacks->first == 1 &&
-	    span_stacks_next(stacks, deadline_ns, PRELOAD_NS, &number, &found, none) < 0)
-		stacks->lost++;
+	while (stacks->first <= stacks->preloads) {
+		int result =
+			span_stacks_next(stacks, deadline_ns, PRELOAD_NS, &number, &found, none);
+
+		if (result <= 0) {
+			stacks->lost += result < 0;
+			break;
+		}
+	}
 }
 
 int span_stacks_name(struct span_stacks *stacks, const char *name, bool named, uint64_t time_ns,

@@ -30,6 +30,7 @@ struct span_stacks {
 		bool counts; /* towards the quality */
 	} asked[SPAN_STACKS_ASKED];
 	uint64_t first, next; /* numbers: the first unanswered one; the next to be given */
+	uint64_t preloads;    /* so many come first, and have no stack */
 	uint32_t *ids;	      /* of frames, by the reader's own id - 1 */
 	size_t id_count, id_room;
 	uint64_t generation;				/* the reader whose ids these are */
@@ -57,12 +58,16 @@ static inline bool span_stack_counts(uint32_t of)
 	return of != SPAN_STACK_SEED && of != SPAN_STACK_LOOP;
 }
 
+/* Processes that are looked at before the first stack, at most. */
+#define SPAN_STACKS_PRELOADED 32
+
 /*
- * Starts the helper, and has it read the kernel's symbols and all that a process has mapped (0: of
- * none). The options must outlive it. Release in either case.
+ * Starts the helper, and has it read the kernel's symbols, all that the first of these processes
+ * has mapped, and where the interpreters of all keep their frames. The options must outlive it.
+ * Release in either case.
  */
 int span_stacks_start(struct span_stacks *stacks, const struct stack_options *options,
-		      uint32_t preload_pid, struct error *error) must_check;
+		      const uint32_t *pids, size_t count, struct error *error) must_check;
 /* Before loading: room for what the kernel side is given of stacks. */
 void span_stacks_configure(struct dwell_bpf *bpf);
 /*

@@ -62,7 +62,7 @@ int spans_new(struct spans **ret_spans, const struct span_options *options, stru
 	if (!spans)
 		return error_set(error, ENOMEM, "out of memory");
 	spans->options = options;
-	result = span_stacks_start(&spans->stacks, &options->stacks, options->pid, error);
+	result = span_stacks_start(&spans->stacks, &options->stacks, &options->pid, 1, error);
 	if (result < 0) {
 		spans_free(spans);
 		return result;

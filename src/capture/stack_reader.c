@@ -376,12 +376,14 @@ static size_t answer(void *data, const void *bytes, size_t length, void *into,
 		memcpy(&question, bytes, length);
 	switch (length <= sizeof(question) ? question.head.kind : 0) {
 	case STACK_PRELOAD:
+	case STACK_LOOK:
 		/* before all is read, what is mapped may be another file */
 		question.stack.header.time_ns = clock_monotonic_ns();
 		if (question.stack.pid)
 			send_layout(&reading,
 				    reader_process_select(&reader->processes, &question.stack));
-		if (symbolizer_preload(reader->processes.symbolizer) < 0)
+		if (question.head.kind == STACK_PRELOAD &&
+		    symbolizer_preload(reader->processes.symbolizer) < 0)
 			reader_give_up();
 		break;
 	case STACK_ASLEEP:

@@ -16,6 +16,7 @@
 
 enum stack_question_kind {
 	STACK_PRELOAD = 1, /* reads all that is mapped; `stack` says nothing */
+	STACK_LOOK,	   /* only for its interpreter; the same */
 	STACK_COPIED,
 	STACK_ASLEEP, /* of a thread that sleeps: the copy is made by the reader */
 };

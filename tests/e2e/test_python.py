@@ -56,6 +56,26 @@ def stacks_of(result):
     return [(path["state"], path["stack"], path["ns"]) for path in result["paths"]]
 
 
+FORKS = """
+import os
+if not os.fork():
+    print("ready", flush=True)
+    while True:
+        sum(range(100))
+os.wait()
+"""
+
+
+def test_all_that_are_watched_have_frames_from_the_first_sample_on():
+    """Not the first process alone: another one, and what that has forked before."""
+    with Python("/usr/bin/python3", PROGRAM) as one, Python("/usr/bin/python3", "-c", FORKS) as forking:
+        result = profile(f"{one},{forking}", "--children")
+        subprocess.run(["pkill", "-P", str(forking)], check=True)
+    stacks = [[frame["function"] for frame in frames] for _, frames, _ in stacks_of(result) if frames]
+    assert sum("<module>" in functions for functions in stacks) > 10
+    assert not [functions for functions in stacks if any("EvalFrame" in function for function in functions)]
+
+
 @pytest.mark.parametrize("name", FOUND)
 def test_frames(name):
     with Python(FOUND[name], PROGRAM) as pid:

@@ -177,10 +177,11 @@ CASE(a_stack_is_sent_once_by_whatever_reader)
 	struct sent sent = {0};
 	struct error error = {""};
 	uint64_t generation;
+	uint32_t self = (uint32_t)getpid();
 	uint32_t id;
 	pid_t helper;
 
-	assert_int_equal(span_stacks_start(&stacks, &options, (uint32_t)getpid(), &error), 0);
+	assert_int_equal(span_stacks_start(&stacks, &options, &self, 1, &error), 0);
 	span_stacks_await_preload(&stacks, NULL);
 	id = ask(&stacks, &sent);
 	assert_int_equal(id, 1);
@@ -215,12 +216,13 @@ CASE(of_a_process_that_has_ended_there_is_no_stack)
 	struct span_stacks stacks;
 	struct sent sent = {0};
 	struct error error = {""};
+	uint32_t self = (uint32_t)getpid();
 	pid_t child = fork();
 
 	if (!child)
 		_exit(0);
 	assert_int_equal(waitpid(child, NULL, 0), child);
-	assert_int_equal(span_stacks_start(&stacks, &options, (uint32_t)getpid(), &error), 0);
+	assert_int_equal(span_stacks_start(&stacks, &options, &self, 1, &error), 0);
 	span_stacks_await_preload(&stacks, NULL);
 	assert_int_equal(ask_of(&stacks, child, &sent), 0);
 	assert_int_equal(sent.stacks, 0);
