@@ -247,6 +247,22 @@ static uint32_t forked_all(const struct candidates *found, const char *name)
 	return first;
 }
 
+/* Those of a pattern, with what their workers will fork; what has ended meanwhile is left out. */
+static int add_all(struct targets *targets, const struct candidates *found, struct error *error)
+{
+	uint64_t stack_start;
+	int result = 0;
+
+	for (unsigned int i = 0; i < found->count; i++) {
+		result = targets_add_process(targets, found->pids[i], error);
+		if (result < 0 && result != -ESRCH)
+			return result;
+		if (first_of_forked(found->pids[i], &stack_start) != found->pids[i])
+			targets->children = true;
+	}
+	return targets->count ? 0 : result;
+}
+
 int targets_add_name(struct targets *targets, const char *name, struct error *error)
 {
 	cleanup(release_candidates) struct candidates found = {0};
@@ -271,6 +287,8 @@ int targets_add_name(struct targets *targets, const char *name, struct error *er
 		targets->children = true;
 		return targets_add_process(targets, first, error);
 	}
+	if (targets->forked_are_one && found.match == MATCH_PATTERN)
+		return add_all(targets, &found, error);
 	for (unsigned int i = 0; i < found.count && i < LISTED; i++) {
 		size_t used = strlen(list), pids_used = strlen(pids);
 

@@ -40,8 +40,8 @@ int targets_parse(struct targets *targets, const char *list, enum target_kind ki
 /*
  * The one process of that name: its thread name, or the file name of its program; or of a pattern
  * for these, as glob(7) has them. Of one that has forked all others of that name, as servers fork
- * their workers, that one, with its children, where forked_are_one. Several: -EEXIST, the message
- * lists them. None: -ESRCH.
+ * their workers, that one, with its children, where forked_are_one; else all of a pattern there.
+ * Several: -EEXIST, the message lists them. None: -ESRCH.
  */
 int targets_add_name(struct targets *targets, const char *name, struct error *error) must_check;
 

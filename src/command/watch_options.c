@@ -72,10 +72,9 @@ const struct command_option watch_option_table[] = {
 	OPTION_GROUP(1, "What to watch:"),
 	TAKEN_MEMBER("pid", 'p', "PID[,PID]", struct watch_options, targets, take_processes,
 		     "processes"),
-	TAKEN_MEMBER(
-		"name", 'n', "NAME", struct watch_options, targets, take_name,
-		"the process of this name, or of a pattern: 'postg*'; of a server, with what it "
-		"has forked"),
+	TAKEN_MEMBER("name", 'n', "NAME", struct watch_options, targets, take_name,
+		     "the process of this name, of a server with what it has forked; or all of a "
+		     "pattern: 'postg*'"),
 	TAKEN_MEMBER("tid", 't', "TID[,TID]", struct watch_options, targets, take_threads,
 		     "single threads"),
 	TAKEN_MEMBER("cgroup", 0, "PATH", struct watch_options, targets, take_cgroup,

@@ -57,11 +57,16 @@ def test_name_target(tmp_path):
     assert misspelt.returncode == 1 and "did you mean 'dwell-unusual-n'?" in misspelt.stderr
     other = subprocess.Popen([program, "60"])
     several = run("top", "-n", "dwell-unusual-name", "-c", "1")
+    # of a pattern, all
+    pattern = run("top", "dwell-unusual*", "-c", "1", "-i", "50ms", "--format", "json")
+    one = run("blocked", "-n", "dwell-unusual*", "-d", "1s")
     for child in (process, other):
         child.kill()
         child.wait()
     (interval,), _ = parse(done.stdout)
     assert [row["pid"] for row in interval["threads"]] == [process.pid]
+    assert {row["pid"] for row in parse(pattern.stdout)[0][0]["threads"]} == {process.pid, other.pid}, pattern.stderr
+    assert one.returncode == 1 and "2 processes match" in one.stderr, one.stderr
     assert several.returncode == 1
     assert f"choose with -p" in several.stderr
     assert str(process.pid) in several.stderr and str(other.pid) in several.stderr
