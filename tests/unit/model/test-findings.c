@@ -457,6 +457,22 @@ CASE(what_a_culprit_did_is_said_if_it_is_one_thing)
 	assert_false(made.found.items[0].causes[0].has_meanwhile);
 }
 
+CASE(one_of_several_of_a_name_is_said_by_number)
+{
+	struct made made;
+	struct row *row;
+
+	begin(&made, true);
+	row = lose(&made, 10, 10, STATE_LOCK, 600 * MS);
+	owe_to(&made, row, STATE_LOCK, 20, row->process, 300 * MS);
+	assert_int_equal(find(&made), 1);
+	assert_non_null(strstr(sentence(&made, 0), ": held by server 20 50 %"));
+	/* not where they are several themselves */
+	owe_to(&made, row, STATE_LOCK, 21, row->process, 300 * MS);
+	assert_int_equal(find(&made), 1);
+	assert_non_null(strstr(sentence(&made, 0), ": held by server 100 %"));
+}
+
 CASE(each_state_has_a_sentence)
 {
 	static const struct {
@@ -718,6 +734,7 @@ int main(void)
 		cmocka_unit_test(losses_that_shrink_give_way),
 		cmocka_unit_test(partners_count_while_they_are_busy),
 		cmocka_unit_test(what_a_culprit_did_is_said_if_it_is_one_thing),
+		cmocka_unit_test(one_of_several_of_a_name_is_said_by_number),
 		cmocka_unit_test(each_state_has_a_sentence),
 		cmocka_unit_test(names_are_made_harmless_and_sentences_fit),
 		cmocka_unit_test(processes_of_a_name_that_lose_alike_are_one_finding),
