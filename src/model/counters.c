@@ -35,16 +35,38 @@ void counters_release(struct counters *counters)
 	reason_marks_release(&counters->marks);
 }
 
+/*
+ * The kernel's threads of which it has one for each CPU, queue or disk, named after that behind a
+ * slash; workers come and go, each with a name of its own.
+ */
+static const char *const kernel_threads[] = {
+	"cpuhp", "idle_inject", "irq",	 "jbd2",  "ksoftirqd", "kworker", "migration",
+	"rcub",	 "rcuc",	"rcuog", "rcuop", "rcuos",     "xfsaild"};
+
+/* Where they are of one kind they are one group. */
+static const char *group_of_process(const char *process)
+{
+	const char *slash = strchr(process, '/');
+
+	if (!*process)
+		return "unknown";
+	/* that is the rest */
+	if (!strcmp(process, "other"))
+		return "other (a process)";
+	for (size_t i = 0; slash && i < ARRAY_SIZE(kernel_threads); i++)
+		if (!strncmp(kernel_threads[i], process, (size_t)(slash - process)) &&
+		    !kernel_threads[i][slash - process])
+			return kernel_threads[i];
+	return process;
+}
+
 const char *counters_group(const struct counters *counters, const struct session_info *session,
 			   uint64_t cgroup_id, const char *process)
 {
 	const char *path;
 
-	/* `other` is the rest */
 	if (counters->by == BY_PROCESS)
-		return !*process		  ? "unknown"
-		       : strcmp(process, "other") ? process
-						  : "other (a process)";
+		return group_of_process(process);
 	path = session_cgroup(session, cgroup_id);
 	return path ? path : "unknown";
 }

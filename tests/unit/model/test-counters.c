@@ -4,6 +4,7 @@
 
 #include "base/duration.h"
 #include "model/cgroup_names.h"
+#include "model/counters.h"
 #include "model/leaders.h"
 #include "model/name_groups.h"
 
@@ -224,6 +225,32 @@ CASE(a_name_is_of_a_cgroup_where_all_its_threads_are)
 	assert_int_equal(cgroup_of(&interval, "twice"), 0);
 }
 
+CASE(threads_of_the_kernel_are_grouped_by_kind)
+{
+	static const struct {
+		const char *process, *group;
+	} cases[] = {
+		{"kworker/0:1-events", "kworker"},
+		{"kworker/R-kblockd", "kworker"},
+		{"kworker/u8:3", "kworker"},
+		{"ksoftirqd/1", "ksoftirqd"},
+		{"jbd2/vda-8", "jbd2"},
+		{"kworkers/0", "kworkers/0"},
+		{"kwork/0", "kwork/0"},
+		{"/0", "/0"},
+		{"kworker", "kworker"},
+		{"rcu_preempt", "rcu_preempt"},
+		{"nginx", "nginx"},
+		{"other", "other (a process)"},
+		{"", "unknown"},
+	};
+	struct counters counters = {.by = BY_PROCESS};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_string_equal(counters_group(&counters, NULL, 0, cases[i].process),
+				    cases[i].group);
+}
+
 #define ID  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define UID "01234567-89ab-cdef-0123-456789abcdef"
 #define LOW "01234567_89ab_cdef_0123_456789abcdef" /* as part of a slice's name */
@@ -333,6 +360,7 @@ int main(void)
 		cmocka_unit_test(names_that_are_gone_are_forgotten),
 		cmocka_unit_test(names_are_found_after_others_were_forgotten),
 		cmocka_unit_test(a_name_is_of_a_cgroup_where_all_its_threads_are),
+		cmocka_unit_test(threads_of_the_kernel_are_grouped_by_kind),
 		cmocka_unit_test(paths_say_who_made_the_cgroup),
 	};
 
