@@ -587,8 +587,7 @@ static void judge_locality(struct judging *judging)
 		     "no pages are known: the kernel has no numa_maps");
 		return;
 	}
-	share = (double)summary_local_pages(judging->summary, judging->worker_group,
-					    &judging->run->topology->nodes) /
+	share = (double)summary_local_pages(judging->worker_group, &judging->run->topology->nodes) /
 		(double)all;
 	find_value(judging, CHECK_NUMA_LOCALITY, share < limit ? VERDICT_FAIL : VERDICT_PASS, 0,
 		   share, limit, "");

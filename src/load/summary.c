@@ -226,18 +226,42 @@ double summary_fairness(const struct summary *summary)
 		       : NAN;
 }
 
-uint64_t summary_local_pages(const struct summary *summary, const struct run_group *worker_group,
+/* One with an affinity of its own; an op may have given it another one meanwhile. */
+static struct cpus cpus_of_worker(const struct run_group *worker_group, unsigned int number,
+				  const struct worker_report *report)
+{
+	struct cpus cpus = worker_group->allowed;
+
+	if (worker_group->group.cpus) {
+		cpus = worker_group->group.cpus[number];
+		cpus_unite(&cpus, &report->cpus_used);
+		cpus_intersect(&cpus, &worker_group->allowed);
+	}
+	return cpus;
+}
+
+uint64_t summary_local_pages(const struct run_group *worker_group,
 			     const struct topology_parts *nodes)
 {
 	uint64_t chosen = worker_group->group.work->memory.nodes, pages = 0;
 
-	for (size_t i = 0; i < nodes->count; i++) {
-		struct cpus shared = nodes->items[i].cpus;
-		unsigned int id = nodes->items[i].id;
+	for (unsigned int i = 0; i < worker_group->worker_group.forked; i++) {
+		const struct worker_report *report =
+			worker_group_report(&worker_group->worker_group.workers[i]);
+		struct cpus cpus;
 
-		cpus_intersect(&shared, &worker_group->allowed);
-		if (id < REPORT_NODES && (chosen ? chosen >> id & 1 : cpus_count(&shared) > 0))
-			pages += summary->numa_pages[id];
+		if (!report || !report->numa_measured)
+			continue;
+		cpus = cpus_of_worker(worker_group, i, report);
+		for (size_t j = 0; j < nodes->count; j++) {
+			struct cpus shared = nodes->items[j].cpus;
+			unsigned int id = nodes->items[j].id;
+
+			cpus_intersect(&shared, &cpus);
+			if (id < REPORT_NODES &&
+			    (chosen ? chosen >> id & 1 : cpus_count(&shared) > 0))
+				pages += report->numa_pages[id];
+		}
 	}
 	return pages;
 }

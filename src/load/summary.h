@@ -50,10 +50,10 @@ int summary_add_samples(struct summary *summary, const struct run_group *worker_
 			unsigned int first, unsigned int parts) must_check;
 
 /*
- * Of its pages those on `nodes` that have CPUs the group may use, or, if it has a memory policy
- * with nodes, on these.
+ * Of the group's pages those on `nodes` that have CPUs their worker may use, or, if it has a memory
+ * policy with nodes, on these.
  */
-uint64_t summary_local_pages(const struct summary *summary, const struct run_group *worker_group,
+uint64_t summary_local_pages(const struct run_group *worker_group,
 			     const struct topology_parts *nodes);
 /* All of them; 0: none are known. */
 uint64_t summary_pages(const struct summary *summary);

@@ -166,9 +166,7 @@ FIELD_GETTER(get_local_pages)
 {
 	const struct group_row *group = group_of(item);
 
-	value_known(value,
-		    summary_local_pages(group->summary, group->worker_group,
-					&group->run->topology->nodes),
+	value_known(value, summary_local_pages(group->worker_group, &group->run->topology->nodes),
 		    group->summary->numas);
 }
 

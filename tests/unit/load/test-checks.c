@@ -520,8 +520,11 @@ CASE(the_variation_of_throughput_is_judged)
 
 CASE(pages_are_local_where_the_cpus_are)
 {
+	struct cpus pins[2] = {0};
 	struct made made;
 
+	cpus_add(&pins[0], 0);
+	cpus_add(&pins[1], 4);
 	make(&made, 2);
 	made.spec.checks.numa_locality = 0.8;
 	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
@@ -542,6 +545,17 @@ CASE(pages_are_local_where_the_cpus_are)
 	made.work.memory.nodes = 1 << 0 | 1 << 2;
 	assert_int_equal(judge(&made), VERDICT_PASS);
 	assert_only(&made, "numa-locality", VERDICT_PASS, 0, "90.0%, limit 80.0%");
+	made.work.memory.nodes = 0;
+	/* of one that has a CPU of its own, those on another node are not */
+	assert_int_equal(cpus_parse("0-7", &made.worker_groups[0].allowed, NULL), 0);
+	made.worker_groups[0].group.cpus = pins;
+	report_of(&made, 1)->cpus_used = pins[1];
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	assert_only(&made, "numa-locality", VERDICT_FAIL, 0, "44.8%, limit 80.0%");
+	/* until an op has let it run there, too */
+	cpus_add(&report_of(&made, 1)->cpus_used, 0);
+	assert_int_equal(judge(&made), VERDICT_PASS);
+	made.worker_groups[0].group.cpus = NULL;
 	/* what was not measured is not counted */
 	report_of(&made, 0)->numa_measured = report_of(&made, 1)->numa_measured = 0;
 	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
