@@ -614,6 +614,7 @@ def test_triggers_that_make_no_sense(arguments, words):
     assert done.returncode == 2 and (words or "needs --store") in done.stderr, done.stderr
 
 
+@pytest.mark.measures
 def test_stalls_of_a_program_are_counted_and_trigger(tmp_path):
     """A service that blocks its loop for 60 ms each time it is asked to; it comes and goes."""
     program = tmp_path / f"loops-{os.getpid()}"

@@ -372,10 +372,15 @@ def test_a_full_disk_keeps_batches_in_memory(tmp_path):
         with receiving() as receiver:
             port = receiver.port
         with serving(*OFTEN, "--store", tmp_path, "--push", f"otlp=http://127.0.0.1:{port}") as server:
-            (tmp_path / "fills").write_bytes(b"x" * 4096)
-            with contextlib.suppress(OSError):
-                (tmp_path / "fills").write_bytes(b"x" * (1 << 20))
-            wait_for(lambda: pushing(server, "queue_bytes")[""] > 10 << 10)
+            def is_in_memory():
+                """Recordings that are removed make room again."""
+                with contextlib.suppress(OSError), open(tmp_path / "fills", "ab", buffering=0) as fills:
+                    while fills.write(b"x" * 1024):
+                        pass
+                written = sum(path.stat().st_size for path in (tmp_path / "push").glob("*.batch"))
+                return pushing(server, "queue_bytes")[""] > written + (10 << 10)
+
+            wait_for(is_in_memory)
             with receiving(port) as receiver:
                 wait_for(lambda: pushing(server, "queue_bytes")[""] == 0)
                 assert sum(pushing(server, "dropped_total").values()) == 0
