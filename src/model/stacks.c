@@ -137,11 +137,27 @@ static uint32_t script_of(const struct stacks *stacks, const struct stack *stack
 	return 0;
 }
 
+/* In which all programs wait, or which calls them: glibc's and musl's, and the compiler's. */
+static bool is_of_c_library(const struct frame *frame)
+{
+	static const char *const names[] = {"libc.",	 "libc-",  "ld-",    "libpthread",
+					    "libm.",	 "libdl.", "librt.", "libstdc++.",
+					    "libgcc_s.", "[",	   "libc++."};
+	const char *slash = strrchr(frame->module, '/');
+	const char *name = slash ? slash + 1 : frame->module;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return !*name;
+}
+
 uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id)
 {
-	static const enum wire_frame_kind order[] = {WIRE_FRAME_USER, WIRE_FRAME_DEPENDENCY,
+	/* the last again: first without the C library */
+	static const enum wire_frame_kind order[] = {WIRE_FRAME_USER,	 WIRE_FRAME_DEPENDENCY,
 						     WIRE_FRAME_RUNTIME, WIRE_FRAME_STANDARD,
-						     WIRE_FRAME_SYSTEM};
+						     WIRE_FRAME_SYSTEM,	 WIRE_FRAME_SYSTEM};
 	const struct stack *stack = stacks_stack(stacks, id);
 	uint32_t unnamed = 0, unnamed_of_system = 0;
 
@@ -151,7 +167,9 @@ uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id)
 
 			if (!frame || frame->kind != order[i])
 				continue;
-			if (frame->named && !is_beginning(frame)) {
+			if (frame->named && !is_beginning(frame) &&
+			    (i + 1 == ARRAY_SIZE(order) || frame->kind != WIRE_FRAME_SYSTEM ||
+			     !is_of_c_library(frame))) {
 				uint32_t script =
 					is_loaded(frame) ? 0 : script_of(stacks, stack, j);
 
@@ -168,27 +186,36 @@ uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id)
 	return stack ? stack->frames[0] : 0;
 }
 
-/* In which all programs wait, or which calls them: glibc's and musl's, and the compiler's. */
-static bool is_of_c_library(const struct frame *frame)
+/*
+ * Of a machine whose code has no names: which of its library's functions that code has called. The
+ * innermost one is that in which all of its threads wait. 0: there is no such code.
+ */
+static uint32_t entry_of(const struct stacks *stacks, const struct stack *stack)
 {
-	static const char *const names[] = {"libc.",	 "libc-",  "ld-",    "libpthread",
-					    "libm.",	 "libdl.", "librt.", "libstdc++.",
-					    "libgcc_s.", "[",	   "libc++."};
-	const char *slash = strrchr(frame->module, '/');
-	const char *name = slash ? slash + 1 : frame->module;
+	uint32_t entry = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strncmp(name, names[i], strlen(names[i])))
-			return true;
-	return !*name;
+	for (uint32_t i = 0; i < stack->count; i++) {
+		const struct frame *frame = stacks_frame(stacks, stack->frames[i]);
+
+		if (frame && frame_is_made_at_run_time(frame))
+			return entry;
+		if (frame && frame->named && frame->kind == WIRE_FRAME_SYSTEM &&
+		    !is_of_c_library(frame))
+			entry = stack->frames[i];
+	}
+	return 0;
 }
 
 uint32_t stacks_named_function_of(const struct stacks *stacks, uint32_t id)
 {
 	const struct stack *stack = stacks_stack(stacks, id);
-	uint32_t own = stacks_function_of(stacks, id);
+	uint32_t own = stacks_function_of(stacks, id), entry;
 	const struct frame *frame = stacks_frame(stacks, own);
 
+	if (frame && frame->kind == WIRE_FRAME_SYSTEM) {
+		entry = entry_of(stacks, stack);
+		return entry ? entry : own;
+	}
 	if (!frame || frame->named || frame->kind != WIRE_FRAME_USER)
 		return own;
 	for (uint32_t i = 0; i < stack->count && stack->frames[i] != own; i++) {

@@ -61,7 +61,8 @@ uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id);
 
 /*
  * The same, but the innermost function of another library than C's that has a name rather than an
- * address of a stripped program.
+ * address of a stripped program; and where code without names that was made at run time has called
+ * a library, the function that it has called, as Java's JVM_Sleep.
  */
 uint32_t stacks_named_function_of(const struct stacks *stacks, uint32_t id);
 

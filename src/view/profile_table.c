@@ -188,22 +188,32 @@ static void write_paths(struct output *out, const struct profile_result *result)
 	}
 }
 
-#define HINT_SHARE 0.05 /* of the time on a CPU */
+#define HINT_SHARE 0.05 /* of the time on a CPU, or of all */
 
 static void write_hint(struct output *out, const struct profile_result *result)
 {
 	const struct profile_state *states = profile_states(result->profile);
-	double nameless_ns = 0;
+	const struct stacks *stacks = profile_stacks(result->profile);
+	double computing_ns = 0, all_ns = 0;
 
-	for (size_t i = 0; i < result->spot_count; i++) {
-		const struct profile_spot *spot = &result->spots[i];
+	for (size_t i = 0; i < result->path_count; i++) {
+		const struct profile_path *path = &result->paths[i];
 		const struct frame *frame =
-			stacks_frame(profile_stacks(result->profile), spot->frame);
+			stacks_frame(stacks, profile_own_frame(stacks, path->stack, path->state));
 
-		if (frame && spot->state == STATE_USER && frame_is_made_at_run_time(frame))
-			nameless_ns += spot->self.ns;
+		if (!(result->states & 1U << path->state))
+			continue;
+		/* on a CPU what it calls has a name, whoever has called it */
+		if (path->state == STATE_USER) {
+			if (frame && frame_is_made_at_run_time(frame))
+				computing_ns += path->time.ns;
+		} else if (stacks_lacks_names(stacks, path->stack)) {
+			all_ns += path->time.ns;
+		}
 	}
-	if (nameless_ns > HINT_SHARE * (double)states[STATE_USER].total_ns)
+	all_ns += computing_ns;
+	if (computing_ns > HINT_SHARE * (double)states[STATE_USER].total_ns ||
+	    all_ns > HINT_SHARE * (double)result->total_ns)
 		output_string(out, MADE_AT_RUN_TIME_HINT "\n");
 }
 

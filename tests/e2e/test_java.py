@@ -52,3 +52,18 @@ def test_waits_of_java(name, classes):
     assert ("stopped", "VM Thread") in blamed and ("turns=lock", "keeper") in blamed, blamed
     keeper = threads["keeper"]["states"]
     assert keeper["sleep"] > 0.5 * threads["keeper"]["observed_ns"] and keeper["idle"] < 0.02 * threads["keeper"]["observed_ns"], keeper
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_where_java_waits(name, classes):
+    """Its code has no names without a list: then by what it has called of its machine, and how to get the names."""
+    with subprocess.Popen([MACHINES[name], "-cp", classes, "JavaWaits"], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout.readline() == b"ready\n"
+            done = run("profile", "-p", process.pid, "--state", "lock,sleep", "-d", "2s", timeout=60)
+        finally:
+            process.kill()
+    assert "Compiler.perfmap" in done.stdout, done.stdout
+    first = done.stdout.partition("FUNCTION")[2].splitlines()[1:4]
+    assert any("JVM_Sleep" in line or "Sleep" in line for line in first) and any("onitor" in line for line in first), done.stdout
+    assert not any("futex" in line for line in first), done.stdout

@@ -295,6 +295,36 @@ CASE(a_named_library_says_more_than_an_address_of_a_stripped_program)
 	profile_free(profile);
 }
 
+/* A Java program, which waits in the same few functions of its machine. */
+CASE(what_nameless_code_has_called_says_more_than_where_that_waits)
+{
+	enum { FUTEX = 20, PARK, ENTER, CALL, NAMELESS, BEGINS };
+	const uint32_t called[] = {FUTEX, PARK, ENTER, NAMELESS, CALL, BEGINS};
+	const uint32_t machine[] = {FUTEX, PARK, BEGINS}, direct[] = {FUTEX, NAMELESS, CALL};
+	struct profile *profile = make();
+	const struct stacks *stacks = profile_stacks(profile);
+
+	add_frame_in(profile, FUTEX, "futex_wait", "/usr/lib/libc.so.6", WIRE_FRAME_SYSTEM,
+		     WIRE_FRAME_NAMED);
+	add_frame_in(profile, PARK, "os::park", "/usr/lib/libjvm.so", WIRE_FRAME_SYSTEM,
+		     WIRE_FRAME_NAMED);
+	add_frame_in(profile, ENTER, "JVM_Sleep", "/usr/lib/libjvm.so", WIRE_FRAME_SYSTEM,
+		     WIRE_FRAME_NAMED);
+	add_frame_in(profile, CALL, "JavaCalls::call", "/usr/lib/libjvm.so", WIRE_FRAME_SYSTEM,
+		     WIRE_FRAME_NAMED);
+	add_frame_flagged(profile, NAMELESS, "0x7f00", WIRE_FRAME_UNKNOWN, 0);
+	add_frame_in(profile, BEGINS, "start_thread", "/usr/lib/libc.so.6", WIRE_FRAME_SYSTEM,
+		     WIRE_FRAME_NAMED);
+	add_stack(profile, 10, called, 6);
+	add_stack(profile, 11, machine, 3);
+	add_stack(profile, 12, direct, 3);
+	assert_int_equal(stacks_named_function_of(stacks, 10), ENTER);
+	assert_int_equal(stacks_named_function_of(stacks, 11), PARK);
+	assert_int_equal(stacks_named_function_of(stacks, 12), CALL);
+	assert_int_equal(stacks_function_of(stacks, 10), PARK);
+	profile_free(profile);
+}
+
 /* Node.js and its OpenSSL are one file; an addon is the user's own. */
 CASE(a_script_is_named_before_its_interpreter)
 {
@@ -334,6 +364,7 @@ int main(void)
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(a_library_without_names_is_not_called_by_what_begins_threads),
 		cmocka_unit_test(a_named_library_says_more_than_an_address_of_a_stripped_program),
+		cmocka_unit_test(what_nameless_code_has_called_says_more_than_where_that_waits),
 		cmocka_unit_test(a_script_is_named_before_its_interpreter),
 		cmocka_unit_test(totals_are_those_of_the_account),
 		cmocka_unit_test(a_frame_that_is_not_there_is_none),
