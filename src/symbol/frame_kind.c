@@ -279,16 +279,22 @@ static enum frame_kind kind_of_java(const char *function, const char *const *run
 {
 	static const char *const packages_of_java[] = {"java.", "javax.", "jdk.", "sun.",
 						       "com.sun."};
-	static const char *const stubs[] = {"Interpreter", "I2C/C2I adapters", "StubRoutines (",
-					    "vtable chunks"};
+	static const char *const stubs[] = {"Interpreter",	    "I2C/C2I adapters",
+					    "StubRoutines (",	    "vtable chunks",
+					    "jni_fast_Get",	    "resolve_static_call",
+					    "resolve_virtual_call", "resolve_opt_virtual_call",
+					    "g1_pre_barrier",	    "g1_post_barrier"};
+	static const char *const endings[] = {" Runtime1 stub", "_stub", "_Java", "Blob"};
 	const char *arguments = strchr(function, '('), *name = function;
 
 	for (size_t i = 0; i < ARRAY_SIZE(stubs); i++)
 		if (!strncmp(function, stubs[i], strlen(stubs[i])))
 			return FRAME_KIND_STANDARD;
+	for (size_t i = 0; !arguments && i < ARRAY_SIZE(endings); i++)
+		if (ends_with(function, endings[i]))
+			return FRAME_KIND_STANDARD;
 	if (!arguments)
-		return strstr(function, " Runtime1 stub") ? FRAME_KIND_STANDARD
-							  : FRAME_KIND_UNKNOWN;
+		return FRAME_KIND_UNKNOWN;
 	for (const char *at = function; at < arguments; at++)
 		if (*at == ' ')
 			name = at + 1;
