@@ -50,11 +50,8 @@ static __always_inline void blame_switch(struct blame_cpu *cpu, struct task_stru
 					 struct task_struct *next, const struct rq *rq,
 					 const struct turn_clock *clock, __u64 now_ns)
 {
-	struct blame_run *run;
+	struct blame_run *run = &cpu->runs[cpu->at & (BLAME_RUNS - 1)];
 
-	if (!cpu)
-		return;
-	run = &cpu->runs[cpu->at & (BLAME_RUNS - 1)];
 	run->until_ns = now_ns;
 	blame_check_run(run, prev);
 	run->omitted_ns = clock->omitted_ns - cpu->omitted_ns;
@@ -86,6 +83,53 @@ static __always_inline __u64 blame_run_since(const struct blame_cpu *cpu, __u32 
 	return until_ns > begin_ns ? until_ns - begin_ns : 0;
 }
 
+/* Which thread had the CPU for most of the time since then. */
+struct blame_vote {
+	__u64 from_ns;
+	__u64 who, votes_ns;
+	__u64 sum_ns;
+	__u32 main; /* one of its runs, modulo BLAME_RUNS */
+};
+
+/*
+ * The run at `at` votes. False: it had nothing of the time, and so had what was before. By itself,
+ * like the next one: in a loop it took the verifier half a second.
+ */
+__weak __attribute__((noinline)) int blame_take_vote(const struct blame_cpu *cpu,
+						     struct blame_vote *vote, __u32 at)
+{
+	__u64 who, ns;
+
+	if (!cpu || !vote)
+		return 0;
+	who = cpu->runs[at & (BLAME_RUNS - 1)].who;
+	ns = blame_run_since(cpu, at, vote->from_ns);
+	if (who == vote->who) {
+		vote->votes_ns += ns;
+	} else if (ns > vote->votes_ns) {
+		vote->who = who;
+		vote->main = at;
+		vote->votes_ns = ns - vote->votes_ns;
+	} else {
+		vote->votes_ns -= ns;
+	}
+	return ns > 0;
+}
+
+/* What it had, if it was of the one that was elected. */
+__weak __attribute__((noinline)) int blame_count_vote(const struct blame_cpu *cpu,
+						      struct blame_vote *vote, __u32 at)
+{
+	__u64 ns;
+
+	if (!cpu || !vote)
+		return 0;
+	ns = blame_run_since(cpu, at, vote->from_ns);
+	if (cpu->runs[at & (BLAME_RUNS - 1)].who == vote->who)
+		vote->sum_ns += ns;
+	return ns > 0;
+}
+
 /*
  * A run of the thread that had the CPU for most of the time from from_ns to when its present run
  * began, and for least_ns or more. NULL: none had, or not for certain. A vote by length: what has
@@ -95,35 +139,20 @@ static __always_inline __u64 blame_run_since(const struct blame_cpu *cpu, __u32 
 static __noinline const struct blame_run *blame_main_run(const struct blame_cpu *cpu, __u64 from_ns,
 							 __u64 least_ns)
 {
-	const struct blame_run *run;
-	__u64 who = 0, votes_ns = 0, sum_ns = 0, ns;
-	__u32 main = 0;
+	struct blame_vote vote = {.from_ns = from_ns};
 
 	if (!cpu)
 		return NULL;
-	for (__u32 i = 1; i < BLAME_RUNS - 1; i++) {
-		run = &cpu->runs[(cpu->at - i) & (BLAME_RUNS - 1)];
-		ns = blame_run_since(cpu, cpu->at - i, from_ns);
-		if (!ns)
+	for (__u32 i = 1; i < BLAME_RUNS - 1; i++)
+		if (!blame_take_vote(cpu, &vote, cpu->at - i))
 			break;
-		if (run->who == who) {
-			votes_ns += ns;
-		} else if (ns > votes_ns) {
-			who = run->who;
-			main = cpu->at - i;
-			votes_ns = ns - votes_ns;
-		} else {
-			votes_ns -= ns;
-		}
-	}
-	for (__u32 i = 1; who && i < BLAME_RUNS - 1; i++) {
-		ns = blame_run_since(cpu, cpu->at - i, from_ns);
-		if (!ns)
+	if (!vote.who)
+		return NULL;
+	for (__u32 i = 1; i < BLAME_RUNS - 1; i++)
+		if (!blame_count_vote(cpu, &vote, cpu->at - i))
 			break;
-		if (cpu->runs[(cpu->at - i) & (BLAME_RUNS - 1)].who == who)
-			sum_ns += ns;
-	}
-	return sum_ns && sum_ns >= least_ns ? &cpu->runs[main & (BLAME_RUNS - 1)] : NULL;
+	return vote.sum_ns && vote.sum_ns >= least_ns ? &cpu->runs[vote.main & (BLAME_RUNS - 1)]
+						      : NULL;
 }
 
 /* As blame_runs(), but all of it. */

@@ -191,6 +191,8 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool 
 		catch_up(account, ran_ns - account->ran_ns, now_ns);
 	else
 		now_ns = account_end_turn(account, ran_ns, clock, now_ns);
+	now_ns += unknown_zero;
+	ran_ns += unknown_zero;
 	account->ran_ns = ran_ns;
 	if (state & TASK_DEAD)
 		end_thread(task, account, now_ns);
@@ -264,10 +266,13 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 	struct blame_cpu *cpu = blame_keeps_runs ? blame_cpu_here() : NULL;
 
+	/* never: each CPU has one. But a way less for the verifier */
+	if (blame_keeps_runs && !cpu)
+		return 0;
 	if (blame_keeps_runs)
 		blame_switch(cpu, prev, next, rq, &clock, now_ns);
 	if (prev->pid)
-		leave_cpu(ctx, prev, preempt, state, &clock, now_ns);
+		leave_cpu(ctx, prev, preempt, state, &clock, now_ns + unknown_zero);
 	if (next->pid)
 		take_cpu(next, prev, cpu, &clock, now_ns);
 	return 0;
