@@ -203,7 +203,7 @@ static void write_hint(struct output *out, const struct profile_result *result)
 
 		if (!(result->states & 1U << path->state))
 			continue;
-		/* on a CPU what it calls has a name, whoever has called it */
+		/* on a CPU what it calls has a name, by whatever code */
 		if (path->state == STATE_USER) {
 			if (frame && frame_is_made_at_run_time(frame))
 				computing_ns += path->time.ns;
