@@ -132,27 +132,26 @@ __weak __attribute__((noinline)) int blame_count_vote(const struct blame_cpu *cp
 
 /*
  * A run of the thread that had the CPU for most of the time from from_ns to when its present run
- * began, and for least_ns or more. NULL: none had, or not for certain. A vote by length: what has
- * the majority outlasts all others together (Boyer and Moore, "MJRTY", 1981); the second loop
- * counts what it has.
+ * began, and for least_ns or more: its place + 1. 0: none had, or not for certain. A vote by
+ * length: what has the majority outlasts all others together (Boyer and Moore, "MJRTY", 1981); the
+ * second loop counts what it has.
  */
-static __noinline const struct blame_run *blame_main_run(const struct blame_cpu *cpu, __u64 from_ns,
-							 __u64 least_ns)
+__weak __attribute__((noinline)) int blame_main_run(const struct blame_cpu *cpu, __u64 from_ns,
+						    __u64 least_ns)
 {
 	struct blame_vote vote = {.from_ns = from_ns};
 
 	if (!cpu)
-		return NULL;
+		return 0;
 	for (__u32 i = 1; i < BLAME_RUNS - 1; i++)
 		if (!blame_take_vote(cpu, &vote, cpu->at - i))
 			break;
 	if (!vote.who)
-		return NULL;
+		return 0;
 	for (__u32 i = 1; i < BLAME_RUNS - 1; i++)
 		if (!blame_count_vote(cpu, &vote, cpu->at - i))
 			break;
-	return vote.sum_ns && vote.sum_ns >= least_ns ? &cpu->runs[vote.main & (BLAME_RUNS - 1)]
-						      : NULL;
+	return vote.sum_ns && vote.sum_ns >= least_ns ? (int)(vote.main & (BLAME_RUNS - 1)) + 1 : 0;
 }
 
 /* As blame_runs(), but all of it. */

@@ -316,14 +316,18 @@ static __noinline int span_set_culprit(struct worker *worker, const struct task_
 	struct blame_cpu *cpu = blame_cpu_here();
 	const struct blame_run *run;
 	__u64 here_ns = waited_ns;
+	__u32 place;
 
 	if (!worker || !cpu)
 		return 0;
 	/* it may have waited for another CPU before */
 	if (rq && bpf_core_field_exists(task->sched_info.last_queued))
 		here_ns = turn_smaller(here_ns, rq->clock - task->sched_info.last_queued);
-	run = blame_main_run(cpu, now_ns - here_ns, waited_ns / 2);
-	if (!run || !run->pid)
+	place = (__u32)blame_main_run(cpu, now_ns - here_ns, waited_ns / 2);
+	if (!place)
+		return 0;
+	run = &cpu->runs[(place - 1) & (BLAME_RUNS - 1)];
+	if (!run->pid)
 		return 0;
 	worker->culprit.tid = (__u32)run->who;
 	worker->culprit.pid = run->pid;

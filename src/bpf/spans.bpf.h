@@ -357,15 +357,18 @@ static __always_inline __u64 span_stack_end(const struct span_stack *stack)
 }
 
 /*
- * As much of the stack as there is, page by page: where its end is not known, the page behind it is
- * not readable, or not ours to unwind.
+ * As much of the stack as there is, up to its user_end, page by page: where that is 0, the page
+ * behind it is not readable, or not ours to unwind. Global for the verifier's sake: see
+ * wait_function_of().
  */
-static __attribute__((noinline, unused)) void span_copy_user(struct span_stack *stack)
+__weak __attribute__((noinline)) int span_copy_user(struct span_stack *stack)
 {
-	__u64 from = stack->frame.stack - SPAN_RED_ZONE;
 	__u32 used = 0, most = SPAN_USER_BYTES;
+	__u64 from;
 
-	stack->user_end = span_stack_end(stack);
+	if (!stack)
+		return 0;
+	from = stack->frame.stack - SPAN_RED_ZONE;
 	if (stack->user_end)
 		most = (__u32)(stack->user_end - from);
 	for (int i = 0; i < SPAN_USER_BYTES / 4096; i++) {
@@ -383,6 +386,7 @@ static __attribute__((noinline, unused)) void span_copy_user(struct span_stack *
 		used += length;
 	}
 	stack->user_bytes = used;
+	return 0;
 }
 
 /* Of the current thread: the kernel's part. */
@@ -422,6 +426,8 @@ static __always_inline void span_fill_stack(void *ctx, struct task_struct *task,
 			instance = BPF_CORE_READ(instance, next);
 	}
 	span_fill_kernel(ctx, stack);
+	/* not in there: before 6.2 its argument is no key of a map */
+	stack->user_end = span_stack_end(stack);
 	span_copy_user(stack);
 	python_fill(task, stack);
 }
