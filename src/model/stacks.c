@@ -152,40 +152,6 @@ static bool is_of_c_library(const struct frame *frame)
 	return !*name;
 }
 
-uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id)
-{
-	/* the last again: first without the C library */
-	static const enum wire_frame_kind order[] = {WIRE_FRAME_USER,	 WIRE_FRAME_DEPENDENCY,
-						     WIRE_FRAME_RUNTIME, WIRE_FRAME_STANDARD,
-						     WIRE_FRAME_SYSTEM,	 WIRE_FRAME_SYSTEM};
-	const struct stack *stack = stacks_stack(stacks, id);
-	uint32_t unnamed = 0, unnamed_of_system = 0;
-
-	for (size_t i = 0; stack && !unnamed && i < ARRAY_SIZE(order); i++) {
-		for (uint32_t j = 0; j < stack->count; j++) {
-			const struct frame *frame = stacks_frame(stacks, stack->frames[j]);
-
-			if (!frame || frame->kind != order[i])
-				continue;
-			if (frame->named && !is_beginning(frame) &&
-			    (i + 1 == ARRAY_SIZE(order) || frame->kind != WIRE_FRAME_SYSTEM ||
-			     !is_of_c_library(frame))) {
-				uint32_t script =
-					is_loaded(frame) ? 0 : script_of(stacks, stack, j);
-
-				return script ? script : stack->frames[j];
-			}
-			if (!unnamed && frame->kind == WIRE_FRAME_USER)
-				unnamed = stack->frames[j];
-			if (!unnamed_of_system && frame->kind == WIRE_FRAME_SYSTEM)
-				unnamed_of_system = stack->frames[j];
-		}
-	}
-	if (unnamed || unnamed_of_system)
-		return unnamed ? unnamed : unnamed_of_system;
-	return stack ? stack->frames[0] : 0;
-}
-
 /*
  * Of a machine whose code has no names: which of its library's functions that code has called. The
  * innermost one is that in which all of its threads wait. 0: there is no such code.
@@ -206,16 +172,54 @@ static uint32_t entry_of(const struct stacks *stacks, const struct stack *stack)
 	return 0;
 }
 
+/* What says more than `frame`, at that place; 0: nothing. */
+static uint32_t instead_of(const struct stacks *stacks, const struct stack *stack, uint32_t at,
+			   const struct frame *frame)
+{
+	if (frame->kind == WIRE_FRAME_SYSTEM)
+		return entry_of(stacks, stack);
+	return is_loaded(frame) ? 0 : script_of(stacks, stack, at);
+}
+
+uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id)
+{
+	/* the last again: first without the C library */
+	static const enum wire_frame_kind order[] = {WIRE_FRAME_USER,	 WIRE_FRAME_DEPENDENCY,
+						     WIRE_FRAME_RUNTIME, WIRE_FRAME_STANDARD,
+						     WIRE_FRAME_SYSTEM,	 WIRE_FRAME_SYSTEM};
+	const struct stack *stack = stacks_stack(stacks, id);
+	uint32_t unnamed = 0, unnamed_of_system = 0;
+
+	for (size_t i = 0; stack && !unnamed && i < ARRAY_SIZE(order); i++) {
+		for (uint32_t j = 0; j < stack->count; j++) {
+			const struct frame *frame = stacks_frame(stacks, stack->frames[j]);
+
+			if (!frame || frame->kind != order[i])
+				continue;
+			if (frame->named && !is_beginning(frame) &&
+			    (i + 1 == ARRAY_SIZE(order) || frame->kind != WIRE_FRAME_SYSTEM ||
+			     !is_of_c_library(frame))) {
+				uint32_t other = instead_of(stacks, stack, j, frame);
+
+				return other ? other : stack->frames[j];
+			}
+			if (!unnamed && frame->kind == WIRE_FRAME_USER)
+				unnamed = stack->frames[j];
+			if (!unnamed_of_system && frame->kind == WIRE_FRAME_SYSTEM)
+				unnamed_of_system = stack->frames[j];
+		}
+	}
+	if (unnamed || unnamed_of_system)
+		return unnamed ? unnamed : unnamed_of_system;
+	return stack ? stack->frames[0] : 0;
+}
+
 uint32_t stacks_named_function_of(const struct stacks *stacks, uint32_t id)
 {
 	const struct stack *stack = stacks_stack(stacks, id);
-	uint32_t own = stacks_function_of(stacks, id), entry;
+	uint32_t own = stacks_function_of(stacks, id);
 	const struct frame *frame = stacks_frame(stacks, own);
 
-	if (frame && frame->kind == WIRE_FRAME_SYSTEM) {
-		entry = entry_of(stacks, stack);
-		return entry ? entry : own;
-	}
 	if (!frame || frame->named || frame->kind != WIRE_FRAME_USER)
 		return own;
 	for (uint32_t i = 0; i < stack->count && stack->frames[i] != own; i++) {

@@ -54,15 +54,15 @@ size_t function_name_length(const char *function);
 /*
  * The frame a stack is named by: the innermost of the program's own, by name or (stripped) by
  * address, else of what it was built of.
- * What a function that was made at run time calls in the program itself is the interpreter's.
+ * What a function that was made at run time calls in the program itself is the interpreter's; where
+ * such code has no names, it is what that has called of a library, as Java's JVM_Sleep.
  * 0: no such stack.
  */
 uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id);
 
 /*
  * The same, but the innermost function of another library than C's that has a name rather than an
- * address of a stripped program; and where code without names that was made at run time has called
- * a library, the function that it has called, as Java's JVM_Sleep.
+ * address of a stripped program.
  */
 uint32_t stacks_named_function_of(const struct stacks *stacks, uint32_t id);
 
