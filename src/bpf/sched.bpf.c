@@ -191,6 +191,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool 
 		catch_up(account, ran_ns - account->ran_ns, now_ns);
 	else
 		now_ns = account_end_turn(account, ran_ns, clock, now_ns);
+	/* of the ways through the turn's end, which differ by ranges, one is left to verify */
 	now_ns += unknown_zero;
 	ran_ns += unknown_zero;
 	account->ran_ns = ran_ns;

@@ -426,7 +426,7 @@ static __always_inline void span_fill_stack(void *ctx, struct task_struct *task,
 			instance = BPF_CORE_READ(instance, next);
 	}
 	span_fill_kernel(ctx, stack);
-	/* not in there: before 6.2 its argument is no key of a map */
+	/* here, not in the function: before 6.2 a map takes no key from its argument */
 	stack->user_end = span_stack_end(stack);
 	span_copy_user(stack);
 	python_fill(task, stack);

@@ -194,7 +194,7 @@ static void write_hint(struct output *out, const struct profile_result *result)
 {
 	const struct profile_state *states = profile_states(result->profile);
 	const struct stacks *stacks = profile_stacks(result->profile);
-	double computing_ns = 0, all_ns = 0;
+	double computing_ns = 0, nameless_ns = 0;
 
 	for (size_t i = 0; i < result->path_count; i++) {
 		const struct profile_path *path = &result->paths[i];
@@ -208,12 +208,12 @@ static void write_hint(struct output *out, const struct profile_result *result)
 			if (frame && frame_is_made_at_run_time(frame))
 				computing_ns += path->time.ns;
 		} else if (stacks_lacks_names(stacks, path->stack)) {
-			all_ns += path->time.ns;
+			nameless_ns += path->time.ns;
 		}
 	}
-	all_ns += computing_ns;
+	nameless_ns += computing_ns;
 	if (computing_ns > HINT_SHARE * (double)states[STATE_USER].total_ns ||
-	    all_ns > HINT_SHARE * (double)result->total_ns)
+	    nameless_ns > HINT_SHARE * (double)result->total_ns)
 		output_string(out, MADE_AT_RUN_TIME_HINT "\n");
 }
 
