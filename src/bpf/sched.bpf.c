@@ -23,6 +23,16 @@
 
 /* Four arguments since 5.18 (commit fa2c3254d7cf); before, the state is still in the thread. */
 const volatile bool switch_has_state = true;
+/*
+ * What a program of sched_switch does beside accounting. Each is a program of its own: the verifier
+ * spends time on what cannot be reached, too.
+ */
+enum switch_work {
+	SWITCH_ACCOUNTS,
+	SWITCH_SPANS,
+	SWITCH_PROFILE,
+};
+
 /* User space waits for the end of threads. */
 volatile bool ends_awaited = false;
 
@@ -61,7 +71,7 @@ static __always_inline void send(struct task_struct *task, struct account *accou
  * is freed with the thread (deleting it here could call into RCU under the run-queue lock).
  */
 static __always_inline void end_thread(struct task_struct *task, struct account *account,
-				       __u64 now_ns)
+				       enum switch_work work, __u64 now_ns)
 {
 	account_leave_cpu(account, wait_site(WIRE_STATES, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE),
 			  now_ns);
@@ -76,13 +86,14 @@ static __always_inline void end_thread(struct task_struct *task, struct account 
 	if (blame_on)
 		blame_end_thread(account, is_last);
 	account_reported(account);
-	if (span_threshold_ns)
+	if (work == SWITCH_SPANS)
 		worker_end(task, now_ns);
 }
 
 /* Still runnable, but not running: preempted, throttled, or it yielded. */
 static __always_inline void leave_runnable(void *ctx, struct task_struct *task,
-					   struct account *account, __u64 now_ns)
+					   struct account *account, enum switch_work work,
+					   __u64 now_ns)
 {
 	struct wire_wait_site next =
 		wait_site(WIRE_RUNNABLE, WIRE_DETAIL_PREEMPTED, WIRE_SYSCALL_NONE);
@@ -97,9 +108,9 @@ static __always_inline void leave_runnable(void *ctx, struct task_struct *task,
 	}
 	next = any_where(next);
 	account_leave_cpu(account, next, now_ns);
-	if (span_threshold_ns)
+	if (work == SWITCH_SPANS)
 		span_leave_cpu(ctx, task, account, now_ns);
-	if (profile_states && !is_skipped(account))
+	if (work == SWITCH_PROFILE && !is_skipped(account))
 		profile_leave_cpu(ctx, task, account, now_ns);
 	account->live.totals.preempted++;
 	if (next.detail == WIRE_DETAIL_THROTTLED) {
@@ -110,7 +121,8 @@ static __always_inline void leave_runnable(void *ctx, struct task_struct *task,
 }
 
 static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
-					  struct account *account, unsigned int state, __u64 now_ns)
+					  struct account *account, unsigned int state,
+					  enum switch_work work, __u64 now_ns)
 {
 	struct wire_wait_site next;
 
@@ -135,9 +147,9 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
 				lock_number((struct pt_regs *)bpf_task_pt_regs(task), next);
 	}
 	account_leave_cpu(account, next, now_ns);
-	if (span_threshold_ns)
+	if (work == SWITCH_SPANS)
 		span_leave_cpu(ctx, task, account, now_ns);
-	if (profile_states && !is_skipped(account))
+	if (work == SWITCH_PROFILE && !is_skipped(account))
 		profile_leave_cpu(ctx, task, account, now_ns);
 }
 
@@ -178,7 +190,7 @@ static __noinline int catch_up(struct account *account, __u64 ran_ns, __u64 now_
 
 static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool preempt,
 				      unsigned int state, const struct turn_clock *clock,
-				      __u64 now_ns)
+				      enum switch_work work, __u64 now_ns)
 {
 	struct account *account = account_of(task);
 	__u64 ran_ns;
@@ -196,11 +208,11 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool 
 	ran_ns += unknown_zero;
 	account->ran_ns = ran_ns;
 	if (state & TASK_DEAD)
-		end_thread(task, account, now_ns);
+		end_thread(task, account, work, now_ns);
 	else if (preempt || !state || !has_left_queue(task))
-		leave_runnable(ctx, task, account, now_ns);
+		leave_runnable(ctx, task, account, work, now_ns);
 	else
-		leave_blocked(ctx, task, account, state, now_ns);
+		leave_blocked(ctx, task, account, state, work, now_ns);
 }
 
 /*
@@ -223,7 +235,7 @@ static __noinline int take_again(struct account *account, __u64 ran_ns, __u64 no
 
 static __always_inline void take_cpu(struct task_struct *task, struct task_struct *before,
 				     struct blame_cpu *cpu, const struct turn_clock *clock,
-				     __u64 now_ns)
+				     enum switch_work work, __u64 now_ns)
 {
 	struct account *account = account_of(task);
 	__u64 spent_ns, ran_ns, since_ns;
@@ -249,15 +261,15 @@ static __always_inline void take_cpu(struct task_struct *task, struct task_struc
 		account_latency(account, spent_ns);
 	else if (state != WIRE_ON_CPU)
 		count_transition(account);
-	if (span_threshold_ns)
+	if (work == SWITCH_SPANS)
 		span_take_cpu(task, waited.detail == WIRE_DETAIL_THROTTLED ? NULL : before, account,
 			      state == WIRE_RUNNABLE ? spent_ns : 0, now_ns);
-	if (profile_states)
+	if (work == SWITCH_PROFILE)
 		profile_take_cpu(task, state == WIRE_RUNNABLE ? now_ns - spent_ns : now_ns, now_ns);
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+static __always_inline int switch_threads(__u64 *ctx, struct task_struct *prev,
+					  struct task_struct *next, enum switch_work work)
 {
 	__u64 now_ns = bpf_ktime_get_ns();
 	/* the fourth argument, read only where the kernel has it */
@@ -273,10 +285,28 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	if (blame_keeps_runs)
 		blame_switch(cpu, prev, next, rq, &clock, now_ns);
 	if (prev->pid)
-		leave_cpu(ctx, prev, preempt, state, &clock, now_ns + unknown_zero);
+		leave_cpu(ctx, prev, (bool)ctx[0], state, &clock, work, now_ns + unknown_zero);
 	if (next->pid)
-		take_cpu(next, prev, cpu, &clock, now_ns);
+		take_cpu(next, prev, cpu, &clock, work, now_ns);
 	return 0;
+}
+
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	return switch_threads(ctx, prev, next, SWITCH_ACCOUNTS);
+}
+
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(on_switch_spans, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	return switch_threads(ctx, prev, next, SWITCH_SPANS);
+}
+
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(on_switch_profile, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	return switch_threads(ctx, prev, next, SWITCH_PROFILE);
 }
 
 SEC("tp_btf/sched_wakeup")

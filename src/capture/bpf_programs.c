@@ -76,6 +76,9 @@ static void configure(struct dwell_bpf *bpf, const struct features *features,
 	bpf->rodata->watch_cgroup_id = targets->cgroup_id;
 	bpf->rodata->watch_cgroup_level =
 		targets->cgroup_is_below_root ? targets->cgroup_level : CGROUP_LEVEL_UNKNOWN;
+	bpf_program__set_autoload(bpf->progs.on_switch, !options->spans && !options->profile);
+	bpf_program__set_autoload(bpf->progs.on_switch_spans, options->spans);
+	bpf_program__set_autoload(bpf->progs.on_switch_profile, options->profile);
 	bpf_program__set_autoload(bpf->progs.on_attach, targets->cgroup_id);
 	bpf_program__set_autoload(bpf->progs.on_command, targets->command);
 	bpf->bss->command_pid = targets->command ? targets->items[0].id : 0;

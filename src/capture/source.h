@@ -36,7 +36,7 @@ struct source_options {
 	enum source_choice choice;
 	uint64_t interval_ns;
 	const struct span_options *spans;      /* NULL: none; else needs BPF, and must outlive it */
-	const struct profile_options *profile; /* the same */
+	const struct profile_options *profile; /* the same; not beside spans */
 	bool blame;			       /* WIRE_BLAME too; only BPF has it */
 	bool reasons; /* WIRE_REASON of all that is watched, also of a whole machine; only BPF */
 	enum source_beside beside;
