@@ -82,7 +82,9 @@ static void remark_missing(struct thread_comparison *pair)
 		       "an older dwell); states and reasons alone are compared",
 		       which(!a->has_blame, !b->has_blame));
 	if (!a->has_reasons || !b->has_reasons)
-		remark(pair, "reasons: not recorded in %s (`dwell record -p`, -n and -t keep them)",
+		remark(pair,
+		       "reasons: none recorded in %s (`dwell record -p`, -n and -t keep those "
+		       "of waits that have ended)",
 		       which(!a->has_reasons, !b->has_reasons));
 }
 
