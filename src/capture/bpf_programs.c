@@ -59,6 +59,8 @@ static void configure(struct dwell_bpf *bpf, const struct features *features,
 	syscalls_classify(bpf->rodata->syscall_classes);
 	bpf->rodata->code_address_mask = code_address_mask();
 	bpf->rodata->switch_has_state = features->switch_has_state;
+	/* blame and blocked: an interrupt wakes in whatever thread it hits */
+	bpf->rodata->preempt_count_offset = features->preempt_count_offset;
 	/* 5.17, and that is the next sign of a version */
 	bpf->rodata->can_loop = features->switch_has_state;
 	bpf->rodata->can_cast = casts->function;
@@ -95,7 +97,6 @@ static void configure_runs(struct dwell_bpf *bpf)
 
 static void configure_blame(struct dwell_bpf *bpf, const struct features *features)
 {
-	bpf->rodata->preempt_count_offset = features->preempt_count_offset;
 	bpf->rodata->blame_on = true;
 	bpf_program__set_autoload(bpf->progs.on_blame_waking, true);
 	bpf_program__set_autoload(bpf->progs.on_migrate, true);

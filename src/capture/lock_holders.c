@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/duration.h"
 #include "base/inner_pid.h"
 #include "base/proc_stat.h"
@@ -76,13 +77,18 @@ static void forget(struct lock_holders *holders)
 	holders->count = kept;
 }
 
-/* The holder, too, has been waiting all the time since the lock was read: it still has it. */
-static bool is_certain(struct lock_holders *holders, const struct lock_wait *wait)
+/*
+ * The snapshot came after the lock was read, and both still wait as they did before: the holder
+ * still has it. Who waits for a lock of its own may just have had it.
+ */
+static bool is_certain(struct lock_holders *holders, const struct lock_wait *wait,
+		       uint64_t instant_ns)
 {
-	const struct lock_wait *of_holder =
-		wait->holder_tid ? find(holders, wait->holder_tid) : NULL;
+	const struct lock_wait *of_holder = wait->holder_tid && wait->holder_tid != wait->tid
+						    ? find(holders, wait->holder_tid)
+						    : NULL;
 
-	return of_holder && of_holder->since_ns <= wait->answered_ns;
+	return of_holder && of_holder->since_ns <= wait->answered_ns && wait->taken_ns < instant_ns;
 }
 
 /* The futex that it waits at; false: it does not wait any more, or is not ours to look at. */
@@ -143,6 +149,7 @@ static void take_answers(struct lock_holders *holders, struct wait_sites *sites)
 		owner = lock_owner(lock.words, wait->operation);
 		wait->holder_tid = owner ? outer_tid(wait, owner) : 0;
 		wait->answered_ns = lock.instant_ns;
+		wait->taken_ns = clock_monotonic_ns();
 	}
 }
 
@@ -153,7 +160,7 @@ void lock_holders_ask(struct lock_holders *holders, struct wait_sites *sites, ui
 	for (size_t i = 0; i < holders->count; i++) {
 		struct lock_wait *wait = &holders->waits[i];
 
-		if (!is_certain(holders, wait) &&
+		if (!is_certain(holders, wait, instant_ns) &&
 		    read_wait(wait, &wait->address, &wait->operation) &&
 		    wait_sites_ask_lock(sites, wait->pid, wait->tid, wait->address, instant_ns))
 			wait->asked_ns = instant_ns;
@@ -196,7 +203,7 @@ int lock_holders_send(struct lock_holders *holders, struct wait_sites *sites, ui
 	for (size_t i = 0; result >= 0 && i < holders->count; i++) {
 		const struct lock_wait *wait = &holders->waits[i];
 
-		if (is_certain(holders, wait) || is_fresh(wait, instant_ns))
+		if (is_certain(holders, wait, instant_ns) || is_fresh(wait, instant_ns))
 			result = send_one(wait, instant_ns, sink);
 	}
 	return result;

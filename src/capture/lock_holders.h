@@ -24,7 +24,8 @@ struct lock_wait {
 	uint32_t operation; /* of the futex */
 	uint64_t address;
 	uint64_t asked_ns;    /* instant of the last question */
-	uint64_t answered_ns; /* of that which was answered: shortly after it */
+	uint64_t answered_ns; /* of that which was answered: shortly after it, */
+	uint64_t taken_ns;    /* and before this time */
 	uint32_t holder_tid;  /* had the lock; 0: not known */
 };
 

@@ -490,6 +490,60 @@ def test_who_computes_with_the_interpreter_lock():
     assert computed > 0.6 * sum(shares.values()) > 500_000_000, shares
 
 
+#: Threads that have a mutex by turns, each for 20 ms. Argument: how many.
+BY_TURNS = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void *take_turns(void *number)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "equal-%ld", (long)number);
+	pthread_setname_np(pthread_self(), name);
+	for (;;) {
+		pthread_mutex_lock(&mutex);
+		usleep(20000);
+		pthread_mutex_unlock(&mutex);
+		usleep(500);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+
+	for (long i = 0; i < atoi(argv[1]); i++)
+		pthread_create(&thread, NULL, take_turns, (void *)i);
+	pause();
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def by_turns(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("by-turns")
+    (directory / "by-turns.c").write_text(BY_TURNS)
+    program = directory / "by-turns"
+    subprocess.run(["gcc", "-O1", "-o", program, directory / "by-turns.c", "-pthread"], check=True)
+    return program
+
+
+def test_threads_that_take_turns_are_not_deadlocked(by_turns):
+    """What a lock names as its owner may have got it only after the snapshot."""
+    with subprocess.Popen([by_turns, "5"]) as target:
+        done = run("top", "--blame", "-p", target.pid, "-d", "6s", "-i", "50ms", "--format", "json")
+        target.kill()
+    intervals, _ = parse(done.stdout)
+    assert len(intervals) > 60
+    assert not [interval["findings"] for interval in intervals if any(finding["deadlock"] for finding in interval["findings"])]
+
+
 def test_all_formats_have_it():
     done = run("top", "--blame", "--format", "csv", "--fields", "victim_comm,state,culprit_comm,total_ns", "--", WORKLOAD, "blame-pipe", "sleep")
     lines = done.stdout.splitlines()

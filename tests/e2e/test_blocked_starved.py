@@ -137,3 +137,78 @@ def test_what_does_not_go_with_blame(options, why):
     target = [] if options[0] == "--from" else ["-p", str(os.getpid())]
     done = subprocess.run([DWELL, "blocked", "--blame", *target, *options], capture_output=True, text=True, timeout=30)
     assert done.returncode == 2 and why in done.stderr, done.stderr
+
+
+#: A handler waits in vain for a condition, 60 ms each time, while two threads compute that never wake it.
+IN_VAIN = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static volatile unsigned long count;
+
+static void *compute(void *name)
+{
+	pthread_setname_np(pthread_self(), name);
+	for (;;)
+		count++;
+}
+
+static void handle(void)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_nsec += 60000000;
+	if (end.tv_nsec >= 1000000000) {
+		end.tv_sec++;
+		end.tv_nsec -= 1000000000;
+	}
+	pthread_mutex_lock(&mutex);
+	pthread_cond_timedwait(&condition, &mutex, &end);
+	pthread_mutex_unlock(&mutex);
+}
+
+int main(void)
+{
+	struct itimerspec period = {{0, 200000000}, {0, 200000000}};
+	struct epoll_event event = {.events = EPOLLIN};
+	int epoll = epoll_create1(0), timer = timerfd_create(CLOCK_MONOTONIC, 0);
+	pthread_t threads[2];
+	uint64_t times;
+
+	pthread_create(&threads[0], NULL, compute, "innocent");
+	pthread_create(&threads[1], NULL, compute, "innocent");
+	timerfd_settime(timer, 0, &period, NULL);
+	epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &event);
+	for (;;) {
+		epoll_wait(epoll, &event, 1, -1);
+		if (read(timer, &times, sizeof(times)) < 0)
+			return 1;
+		handle();
+	}
+}
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--blame"]], ids=["alone", "blame"])
+def test_who_computes_where_a_timer_fires_is_not_accused(options, tmp_path):
+    """The interrupt runs in the thread that happens to have the CPU."""
+    (tmp_path / "in-vain.c").write_text(IN_VAIN)
+    program = tmp_path / "in-vain"
+    subprocess.run(["gcc", "-O1", "-g", "-o", program, tmp_path / "in-vain.c", "-pthread"], check=True)
+    with subprocess.Popen(["taskset", "-c", "0", program]) as target:
+        try:
+            done = run("blocked", "-p", target.pid, "-d", "4s", "--format", "json", *options)
+        finally:
+            target.kill()
+    lines = schemas.read(done.stdout)
+    waits = [line for line in lines if line["type"] == "stall" and line["function"] == "handle"]
+    assert len(waits) > 3, lines
+    assert not any(line["waker"] for line in waits), waits
