@@ -52,6 +52,15 @@ struct blame_wait {
 	__u64 from_ns, to_ns;
 };
 
+/* The beginning of a wait for a lock that `holder` has had since wait.to_ns. */
+struct blame_chain {
+	struct blame_wait wait;
+	__u64 delay_ns; /* it had asked for the lock, and needed a CPU for so long before it got it
+			 */
+	__u32 holder;	/* its number, as the kernel has it; 0: not known */
+	__u32 pad;
+};
+
 /* As blame_range(), of a wait: which part is the largest matters where it was for a lock. */
 static __always_inline int blame_part(struct blame *blame, struct blame_key *key, __u64 from_ns,
 				      __u64 to_ns)
@@ -170,70 +179,6 @@ static __always_inline bool is_same_lock(__u32 a, __u32 b)
 }
 
 /*
- * The share that the last wait of the thread of `waker` is owed to, if it was for this lock; NULL:
- * it was not, or that is not known any more.
- */
-static __always_inline const struct wire_culprit *blame_handed_by(const struct blame *waker,
-								  __u32 lock)
-{
-	__u32 place = waker->handed.place - 1;
-	const struct wire_culprit *culprit;
-
-	if (!lock || !is_same_lock(waker->handed.lock, lock) || place >= BLAME_CULPRITS)
-		return NULL;
-	culprit = &waker->culprits[place];
-	return culprit->tid == waker->handed.tid && culprit->state == WIRE_LOCK &&
-			       culprit->kind == WIRE_CULPRIT_THREAD
-		       ? culprit
-		       : NULL;
-}
-
-/* Charges [from_ns, to_ns) to whom the thread of `waker` owed it. */
-__weak __attribute__((noinline)) int blame_pass_on(struct blame *blame, const struct blame *waker,
-						   __u64 from_ns, __u64 to_ns)
-{
-	const struct wire_culprit *culprit;
-	struct blame_key key;
-
-	if (!blame || !waker)
-		return 0;
-	culprit = blame_handed_by(waker, blame->lock);
-	if (!culprit)
-		return 0;
-	key.who = blame_who(culprit);
-	key.how = blame_how(culprit) & ~BLAME_FLAG(WIRE_CULPRIT_EARLIER);
-	key.comm[0] = ((const __u64 *)culprit->comm)[0];
-	key.comm[1] = ((const __u64 *)culprit->comm)[1];
-	key.pid = culprit->pid;
-	key.count = 1;
-	return blame_part(blame, &key, from_ns, to_ns);
-}
-
-/*
- * As blame_past(), of a lock. In a queue each hands it to the next: as long as who ends this wait
- * has waited for the same lock, not that one is to blame, but whom it owed that wait to.
- */
-static __always_inline void blame_past_lock(struct blame *blame, struct blame_wait *wait,
-					    const struct blame *waker)
-{
-	__u64 from_ns = wait->from_ns, after_ns, until_ns;
-
-	until_ns = turn_smaller(waker->handed.until_ns, wait->to_ns);
-	after_ns = waker->handed.until_ns - ((__u64)waker->handed.length << 10);
-	if (after_ns < from_ns)
-		after_ns = from_ns;
-	if (after_ns < until_ns && blame_handed_by(waker, blame->lock)) {
-		wait->from_ns = until_ns;
-		blame_past(blame, wait, waker);
-		blame_pass_on(blame, waker, after_ns, until_ns);
-		wait->from_ns = from_ns;
-		wait->to_ns = after_ns;
-		wait->key.count = 0;
-	}
-	blame_past(blame, wait, waker);
-}
-
-/*
  * A thread may wait for a lock by calls that end after a while, to look whether it still has to:
  * CPython's every 5 ms, HotSpot's and MySQL's less often. The timer is not to blame, but who ends
  * the last of them, for all. They are one wait if they are made at one place of the stack and for
@@ -266,23 +211,6 @@ __weak __attribute__((noinline)) int blame_polls(struct blame *blame, struct bla
 		blame->handed.gaps = 0;
 	}
 	return 0;
-}
-
-/* The wait for a lock up to now has been charged. */
-static __always_inline void blame_note_lock(struct blame *blame, __u32 lock, __u64 from_ns,
-					    __u64 now_ns)
-{
-	__u32 place = blame->handed.most - 1;
-
-	blame->handed.place = 0;
-	barrier_var(place);
-	if (place >= BLAME_CULPRITS)
-		return;
-	blame->handed.until_ns = now_ns;
-	blame->handed.length = (__u32)turn_smaller((now_ns - from_ns) >> 10, ~0U);
-	blame->handed.lock = lock;
-	blame->handed.tid = blame->culprits[place].tid;
-	blame->handed.place = (__u8)(place + 1);
 }
 
 #endif

@@ -32,15 +32,13 @@ struct blame_span {
 	__u32 ns[2 + BLAME_SITES];
 };
 
-/* The last wait for a lock that has ended: to whom the largest part of it was owed. */
+/* The last wait for a lock that has ended. */
 struct blame_handed {
 	__u64 until_ns;
-	__u32 length; /* >> 10, ns */
-	__u32 lock;   /* as in struct blame */
-	__u32 tid;    /* of the culprit, for whose share `place` is only a hint */
-	__u8 place;   /* of the share, + 1; 0: none */
-	__u8 most;    /* the same of the wait that is being charged: of the largest part so far */
-	__u16 gaps;   /* here for want of room: those in blame.polled, >> 16, ns */
+	__u32 lock; /* as in struct blame */
+	__u16 gaps; /* here for want of room: those in blame.polled, >> 16, ns */
+	__u8 most;  /* of the wait that is being charged: place + 1 of the largest part so far */
+	__u8 pad;
 };
 
 struct blame {
@@ -62,7 +60,7 @@ struct blame {
 	__u32 refused_ns;   /* folded because it was less than the smallest share, since one was */
 	__u32 lost_ns;	    /* folded because it was next to nothing */
 	__u32 lock;	    /* of the present wait, or the last one: lock_number(); 0: not known */
-	__u32 most;	    /* length of handed.most, as handed.length */
+	__u32 most;	    /* length of handed.most, >> 10, ns */
 	/* of waits for a lock that a timer has ended, and that are not charged: blame_polls() */
 	__u32 polled;	   /* length of all of them, >> 10, ns; the last one ended at waking_ns */
 	__u32 polled_from; /* where on its stack the thread waited, and for which lock: poll_place()

@@ -5,10 +5,11 @@
  *
  * Nothing else ends most waits for it (take_gil() and drop_gil(), Python/ceval_gil.c). After 5 ms
  * who waits asks for the lock, and who computes hands it over before the other begins its next
- * wait. It shows in what the one that computed does then: it waits for the mutex of the lock, for
- * the news that the lock has been taken, or for the lock itself. Each such hand-over is kept for a
- * while. A thread that has asked waits until it has the lock, so at its next wait it has had it,
- * and what it waited is owed to those whose hand-overs lead up to the end of that.
+ * wait. It shows in what the one that computed does then: it wakes another that waits for the lock,
+ * or it waits for the mutex of the lock, for the news that the lock has been taken, or for the lock
+ * itself. Each such hand-over is kept for a while. A thread that has asked waits until it has the
+ * lock, so at its next wait it has had it, and what it waited is owed to those whose hand-overs
+ * lead up to the end of that.
  *
  * Of other programs' timed waits for locks this is not known: they may have given up.
  */
@@ -22,23 +23,29 @@
 #include "bpf/filter.bpf.h"
 #include "bpf/sites.bpf.h"
 
-/* After who waits has got a CPU and can ask, the lock is handed over within that time. */
+/*
+ * After who waits has got a CPU and can ask, and who has the lock has got one and can look, the
+ * lock is handed over within that time.
+ */
 #define HAND_OVER_NS 500000ULL
-/* Who had a CPU for less since its last wait, or less than half of the time, did not compute. */
+/* Who had a CPU for less since its last wait did not compute. */
 #define HAND_HELD_NS 1000000ULL
 #define BLAME_HANDS  16 /* of a process; a power of two */
 /* Short waits that is_beside_poll() leaves out. */
 #define BESIDE_POLL 4
 
-/* A thread that has computed, and then waits. */
+/* A thread that has computed, and then waits or wakes another. */
 struct blame_hand {
 	__u64 since_ns; /* it has not been blocked since then, */
-	__u64 ran_ns;	/* has had a CPU for so long, */
-	__u64 until_ns; /* and begins to wait */
-	__u64 who;	/* this and the rest as in struct blame_key */
+	__u64 delay_ns; /* but if it had to look for the lock, it needed a CPU for that first, */
+	__u64 ran_ns;	/* has had one for so long, */
+	__u64 until_ns; /* and hands the lock over */
+	__u64 who;	/* this and the next as in struct blame_key */
 	__u64 comm[2];
 	__u32 pid;
 	__u32 flags;
+	__u32 holder; /* its number, as the kernel has it */
+	__u32 pad;
 };
 
 struct blame_hands {
@@ -122,15 +129,24 @@ static __always_inline bool is_beside_poll(struct blame *blame, const struct bla
 	       wait->to_ns - wait->from_ns < HAND_OVER_NS && blame->polled_beside++ < BESIDE_POLL;
 }
 
+/* The lock was handed over at the end of a wait, up to delay_ns later, by who had it before that.
+ */
+static __always_inline bool hand_is_at(const struct blame_hand *hand, __u64 to_ns, __u64 delay_ns)
+{
+	/* is_beside_poll() may have moved the end a little */
+	return hand->until_ns + HAND_OVER_NS - to_ns < 2 * HAND_OVER_NS + delay_ns &&
+	       hand->since_ns < to_ns;
+}
+
 /*
- * The hand-over at the end of a wait, up to delay_ns later: its place + 1. 0: there is none, or
- * those of several threads, which compute beside the lock. Global for the verifier's sake: see
+ * The last of such hand-overs: its place + 1. 0: there is none, or there are those of several
+ * threads at a time, which compute beside the lock. Global for the verifier's sake: see
  * wait_function_of().
  */
 __weak __attribute__((noinline)) int blame_find_hand(const struct blame_hands *hands, __u64 to_ns,
 						     __u64 delay_ns)
 {
-	__u64 who = 0;
+	__u64 who = 0, began_ns = 0, until_ns = 0;
 	int found = 0;
 
 	if (!hands)
@@ -139,117 +155,115 @@ __weak __attribute__((noinline)) int blame_find_hand(const struct blame_hands *h
 	for (__u32 i = 0; i < BLAME_HANDS; i++) {
 		const struct blame_hand *hand = &hands->hands[i];
 
-		/* is_beside_poll() may have moved the end a little */
-		if (hand->until_ns + HAND_OVER_NS - to_ns >= 2 * HAND_OVER_NS + delay_ns ||
-		    hand->since_ns >= to_ns)
+		if (!hand_is_at(hand, to_ns, delay_ns) || hand->until_ns < until_ns)
 			continue;
-		/* not by `found`: the verifier would look at the rest once for each value of it */
-		if (who && hand->who != who)
-			return 0;
+		until_ns = hand->until_ns;
+		began_ns = hand->since_ns + hand->delay_ns + HAND_OVER_NS;
 		who = hand->who;
 		found = (int)i + 1;
+	}
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < BLAME_HANDS; i++) {
+		const struct blame_hand *hand = &hands->hands[i];
+
+		if (hand_is_at(hand, to_ns, delay_ns) && hand->who != who &&
+		    hand->until_ns > began_ns)
+			return 0;
 	}
 	return found;
 }
 
-/* The part of `wait` that the thread of the hand-over has had the lock for, at its end. */
-__weak __attribute__((noinline)) int blame_hand(struct blame *blame, struct blame_wait *wait,
-						const struct blame_hand *hand)
+/* When the thread of the hand-over got the lock: if it had to look for it, from whom it got it. */
+static __always_inline __u64 hand_since(const struct blame_hands *hands,
+					const struct blame_hand *hand, __u64 to_ns)
 {
-	__u64 since_ns;
+	__u64 since_ns = hand->since_ns;
+	__u32 at;
 
-	if (!blame || !wait || !hand)
-		return 0;
+	if (!hand->delay_ns)
+		return since_ns;
+	at = (__u32)blame_find_hand(hands, since_ns, hand->delay_ns) - 1;
+	barrier_var(at);
+	if (at >= BLAME_HANDS || hands->hands[at].until_ns <= since_ns)
+		return since_ns;
+	return turn_smaller(hands->hands[at].until_ns, to_ns);
+}
+
+/* The part of `wait` that the thread of the hand-over has had the lock for, at its end. */
+static __always_inline void blame_hand(struct blame *blame, struct blame_wait *wait,
+				       const struct blame_hands *hands,
+				       const struct blame_hand *hand)
+{
+	__u64 since_ns = hand_since(hands, hand, wait->to_ns);
+
 	wait->key.who = hand->who;
 	wait->key.comm[0] = hand->comm[0];
 	wait->key.comm[1] = hand->comm[1];
 	wait->key.pid = hand->pid;
+	wait->key.count = 1;
 	wait->key.how = BLAME_HOW(WIRE_LOCK, WIRE_CULPRIT_THREAD) | BLAME_FLAG(hand->flags);
-	since_ns = hand->since_ns > wait->from_ns ? hand->since_ns : wait->from_ns;
+	if (since_ns < wait->from_ns)
+		since_ns = wait->from_ns;
 	blame_site(blame, wait, BLAME_ON_CPU, hand->ran_ns, since_ns);
 	wait->key.count = 0;
 	if (since_ns < wait->to_ns)
 		blame_site(blame, wait, BLAME_RUNNABLE, ~0ULL, since_ns);
-	return 0;
 }
 
-/* What the thread has waited in vain is owed to who had the lock, as far as that is known. */
-__weak __attribute__((noinline)) int blame_charge_hands(struct blame *blame,
-							const struct blame_hands *hands)
+/*
+ * The end of a wait is owed to who had the lock up to then, if a hand-over says so, which came up
+ * to chain->delay_ns later. True: it was charged, up to when that one got it.
+ */
+__weak __attribute__((noinline)) int blame_by_hand(struct blame *blame, struct blame_chain *chain,
+						   const struct blame_hands *hands)
 {
-	struct blame_wait wait = {.key.count = 1};
-	__u64 from_ns, delay_ns;
+	const struct blame_hand *hand;
+	__u32 at;
 
-	if (!blame || !hands)
+	if (!blame || !chain || !hands)
 		return 0;
-	delay_ns = (__u64)blame->polled_delay << 16;
-	wait.to_ns = blame->waking_ns;
-	wait.from_ns = from_ns = wait.to_ns - ((__u64)blame->polled << 10);
-	blame->most = 0;
-#pragma clang loop unroll(disable)
-	for (__u32 i = 0; i < BLAME_HANDS && wait.to_ns > from_ns; i++) {
-		__u32 at = (__u32)blame_find_hand(hands, wait.to_ns, delay_ns) - 1;
-
-		barrier_var(at);
-		if (at >= BLAME_HANDS)
-			break;
-		blame_hand(blame, &wait, &hands->hands[at]);
-		delay_ns = 0;
-	}
-	if (wait.to_ns == blame->waking_ns)
+	at = (__u32)blame_find_hand(hands, chain->wait.to_ns, chain->delay_ns) - 1;
+	barrier_var(at);
+	if (at >= BLAME_HANDS)
 		return 0;
-	blame->polled = 0;
-	blame->handed.gaps = 0;
-	blame_note_lock(blame, blame->polled_lock, from_ns, blame->waking_ns);
-	if (wait.to_ns > from_ns) {
-		wait.key = (struct blame_key){.how = BLAME_HOW(WIRE_LOCK, WIRE_CULPRIT_TIMER)};
-		blame_range(blame, &wait.key, from_ns, wait.to_ns);
-	}
-	return 0;
+	hand = &hands->hands[at];
+	blame_hand(blame, &chain->wait, hands, hand);
+	chain->holder = hand->holder;
+	chain->delay_ns = 0;
+	return 1;
 }
 
-/* The current thread, which is about to leave its CPU, begins to wait; for a lock, or not. */
-static __noinline int blame_hands_begin(struct task_struct *task, struct account *account,
-					bool for_lock, __u64 now_ns)
+/* The current thread hands the lock over. In its present run it has had its CPU for run_ns. */
+static __always_inline void blame_add_hand(struct blame_hands *hands, struct task_struct *task,
+					   const struct blame *blame, __u64 run_ns, __u64 now_ns)
 {
-	struct blame *blame = blame_of(account);
-	struct blame_hands *hands;
-	struct blame_hand *hand;
-	__u64 ran_ns;
+	struct blame_hand *hand = &hands->hands[hands->at & (BLAME_HANDS - 1)];
+	__u64 ran_ns = (__u64)((__u32)(task->se.sum_exec_runtime >> 10) - blame->woken_ran) << 10;
+	__u64 who;
+	__u32 pid;
 
-	/* of a thread beside the targets, not all waits have been seen */
-	if (is_skipped(account) || own_locks(task, account) != OWN_LOCKS_PYTHON)
-		return 0;
-	hands = blame_hands_of(task);
-	if (!hands)
-		return 0;
-	if (blame->polled && is_same_lock(blame->polled_lock, hands->lock)) {
-		blame_begin(account, now_ns);
-		blame_charge_hands(blame, hands);
-	}
-	ran_ns = (__u64)((__u32)(task->se.sum_exec_runtime >> 10) - blame->woken_ran) << 10;
-	if (!for_lock || !is_recent(hands->polled_ns, HAND_OVER_NS, now_ns) ||
-	    ran_ns < HAND_HELD_NS || 2 * ran_ns < now_ns - blame->waking_ns)
-		return 0;
+	/* the kernel has counted up to its last tick */
+	if (ran_ns < run_ns)
+		ran_ns = run_ns;
+	ran_ns = turn_smaller(ran_ns, now_ns - blame->waking_ns);
+	if (ran_ns < HAND_HELD_NS)
+		return;
+	blame_identify(task, &who, &pid);
+	/* it has woken another, and waits itself now */
+	if (hand->who == who && hand->since_ns == blame->waking_ns)
+		return;
 	hands->at++;
 	hand = &hands->hands[hands->at & (BLAME_HANDS - 1)];
 	hand->until_ns = 0;
+	hand->who = who;
+	hand->pid = pid;
+	hand->holder = (__u32)task->pid;
 	hand->since_ns = blame->waking_ns;
+	hand->delay_ns = blame->polled ? (__u64)blame->polled_delay << 16 : 0;
 	hand->ran_ns = ran_ns;
-	blame_identify(task, &hand->who, &hand->pid);
 	task_name(task, hand->comm);
 	hand->flags = blame_target_flag(task);
 	hand->until_ns = now_ns;
-	return 0;
-}
-
-/* The same, where it may matter. */
-static __always_inline void blame_wait_begins(struct task_struct *task, struct account *account,
-					      bool for_lock, __u64 now_ns)
-{
-	if (blame_of(account)->polled ||
-	    (for_lock && is_recent(blame_polled_ns, HAND_OVER_NS, now_ns)))
-		blame_hands_begin(task, account, for_lock, now_ns);
 }
 
 #endif

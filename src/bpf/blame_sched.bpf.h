@@ -8,6 +8,7 @@
 #include "bpf/account.bpf.h"
 #include "bpf/arch.bpf.h"
 #include "bpf/blame.bpf.h"
+#include "bpf/blame_chain.bpf.h"
 #include "bpf/blame_hands.bpf.h"
 #include "bpf/connection.bpf.h"
 #include "bpf/filter.bpf.h"
@@ -347,11 +348,12 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
 	__u32 context = interrupt_context(waker);
-	struct blame_wait wait = {
-		.key.count = 1,
-		.from_ns = account->live.since_ns,
-		.to_ns = now_ns,
+	struct blame_chain chain = {
+		.wait.key.count = 1,
+		.wait.from_ns = account->live.since_ns,
+		.wait.to_ns = now_ns,
 	};
+	struct blame_wait *wait = &chain.wait;
 	__u32 index = bpf_get_smp_processor_id();
 	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
 	struct blame *blame = blame_of(account);
@@ -369,43 +371,42 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 		context = 0;
 	if (poll && (context || !waker->pid) && !interrupted)
 		poll |= POLL_ENDS;
-	if ((blame->polled || poll & POLL_ENDS) &&
-	    blame_defer(blame, &wait, task, ended_ns, poll)) {
+	if ((blame->polled || poll & POLL_ENDS) && blame_defer(blame, wait, task, ended_ns, poll)) {
 		blame_note_poll(task, account, blame->lock, now_ns);
 		return;
 	}
 	if (context || !waker->pid || interrupted) {
-		wait.key.how = BLAME_HOW(state, interrupted ? WIRE_CULPRIT_UNKNOWN
-							    : blame_interrupt(state, context));
+		wait->key.how = BLAME_HOW(state, interrupted ? WIRE_CULPRIT_UNKNOWN
+							     : blame_interrupt(state, context));
 		if (cpu)
-			blame_device(cpu, &wait.key, now_ns);
-		blame->last = blame_range(blame, &wait.key, wait.from_ns, now_ns);
+			blame_device(cpu, &wait->key, now_ns);
+		blame->last = blame_range(blame, &wait->key, wait->from_ns, now_ns);
 		return;
 	}
-	blame_identify(waker, &wait.key.who, &wait.key.pid);
-	task_name(waker, wait.key.comm);
-	if (cpu && cpu->runs[cpu->at & (BLAME_RUNS - 1)].who == wait.key.who)
+	blame_identify(waker, &wait->key.who, &wait->key.pid);
+	task_name(waker, wait->key.comm);
+	if (cpu && cpu->runs[cpu->at & (BLAME_RUNS - 1)].who == wait->key.who)
 		begin_ns = cpu->runs[(cpu->at - 1) & (BLAME_RUNS - 1)].until_ns;
 	/* since it got its CPU, the waker has run: nearly always all the time */
-	if (begin_ns <= wait.from_ns + TURN_TOLERANCE_NS || begin_ns > now_ns)
-		begin_ns = wait.from_ns;
-	wait.key.how = BLAME_HOW(state, WIRE_CULPRIT_THREAD) |
-		       BLAME_FLAG(WIRE_CULPRIT_MEANWHILE | blame_target_flag(waker)) | BLAME_ON_CPU;
+	if (begin_ns <= wait->from_ns + TURN_TOLERANCE_NS || begin_ns > now_ns)
+		begin_ns = wait->from_ns;
+	wait->key.how = BLAME_HOW(state, WIRE_CULPRIT_THREAD) |
+			BLAME_FLAG(WIRE_CULPRIT_MEANWHILE | blame_target_flag(waker)) |
+			BLAME_ON_CPU;
 	blame->most = 0;
-	blame->last = blame_part(blame, &wait.key, begin_ns, now_ns);
-	if (begin_ns > wait.from_ns) {
-		wait.to_ns = begin_ns;
-		begin_ns = wait.from_ns;
+	blame->last = blame_part(blame, &wait->key, begin_ns, now_ns);
+	if (state == WIRE_LOCK) {
+		blame_hands_wake(task, account, now_ns - begin_ns, now_ns);
+		wait->to_ns = begin_ns;
+		blame_past_lock(task, account, &chain, now_ns);
+	} else if (begin_ns > wait->from_ns) {
+		wait->to_ns = begin_ns;
 		past = account_of(waker);
-		if (!past)
-			blame_site(blame, &wait, 0, ~0ULL, wait.from_ns);
-		else if (state == WIRE_LOCK)
-			blame_past_lock(blame, &wait, blame_of(past));
+		if (past)
+			blame_past(blame, wait, blame_of(past));
 		else
-			blame_past(blame, &wait, blame_of(past));
+			blame_site(blame, wait, 0, ~0ULL, wait->from_ns);
 	}
-	if (state == WIRE_LOCK)
-		blame_note_lock(blame, blame->lock, begin_ns, now_ns);
 }
 
 /* When the wait was ended, if that was just now, on this CPU; else now. */

@@ -503,7 +503,12 @@ static __always_inline int blame_again(struct blame *blame, const struct blame_k
 	__u32 place = blame->again[(__u8)(key->how >> 32) == WIRE_RUNNABLE];
 	struct wire_culprit *culprit;
 
-	if (place >= BLAME_CULPRITS || place >= blame->count)
+	if (place >= blame->count)
+		return 0;
+	/* compared again just before it is used: verifiers up to 6.1 forget that of what is spilled
+	 */
+	barrier_var(place);
+	if (place >= BLAME_CULPRITS)
 		return 0;
 	culprit = &blame->culprits[place];
 	if (!blame_is(culprit, key))

@@ -550,6 +550,7 @@ struct profile_away {
 #define CGROUP_LEVELS	     64 /* that are looked at; deeper trees are not met in practice */
 
 #define MAX_TARGETS	     1024
+#define BLAME_HOLD_SLOTS     1024 /* by number of thread: blame_chain.bpf.h; a power of two */
 /* Looked back for a watched parent, of what was there before; each costs the verifier time. */
 #define MAX_ANCESTORS 128
 

@@ -98,6 +98,7 @@ static void configure_runs(struct dwell_bpf *bpf)
 static void configure_blame(struct dwell_bpf *bpf, const struct features *features)
 {
 	bpf->rodata->blame_on = true;
+	bpf_map__set_max_entries(bpf->maps.blame_holds, BLAME_HOLD_SLOTS);
 	bpf_program__set_autoload(bpf->progs.on_blame_waking, true);
 	bpf_program__set_autoload(bpf->progs.on_migrate, true);
 	bpf_program__set_autoload(bpf->progs.on_disk, features->names_disks);

@@ -460,14 +460,34 @@ def test_many_culprits_of_one_state_hide_none_of_another(tmp_path):
     assert disk_ns > 1_000_000 and others_ns < 0.5 * disk_ns, (disk_ns, others_ns)
 
 
-#: Threads that compute, and so pass the interpreter lock to and fro. Arguments: seconds, threads.
+def charged(intervals, *states):
+    """Of waits in those states, those that have ended: {victim: {(kind, name of the thread, what it did meanwhile): ns}}."""
+    shares = collections.defaultdict(collections.Counter)
+    for interval in intervals:
+        for blame in interval["blame"]:
+            if blame["state"] in states and not blame["goes_on"]:
+                culprit = blame["culprit"]
+                key = culprit["kind"], culprit["comm"], blame["culprit_state"]
+                shares[blame["victim"]["comm"]][key] += blame["total_ns"] + blame["earlier_ns"]
+    return shares
+
+
+#: Threads that compute, and so pass the interpreter lock to and fro, and some that want it now and then for next to no time.
+#: Arguments: seconds, threads that compute, others.
 INTERPRETER_LOCK = """
-import sys, threading, time
+import ctypes, sys, threading, time
+rename = ctypes.CDLL(None).prctl
 end = time.monotonic() + float(sys.argv[1])
 def computes():
+    rename(15, b"computes", 0, 0, 0)
     while time.monotonic() < end:
         sum(range(1000))
+def sleeps():
+    rename(15, b"sleeps", 0, 0, 0)
+    while time.monotonic() < end:
+        time.sleep(0.002)
 threads = [threading.Thread(target=computes) for _ in range(int(sys.argv[2]))]
+threads += [threading.Thread(target=sleeps) for _ in range(int(sys.argv[3]))]
 for thread in threads:
     thread.start()
 for thread in threads:
@@ -476,18 +496,17 @@ for thread in threads:
 
 
 @needs_two_cpus
-def test_who_computes_with_the_interpreter_lock():
-    """A timer ends most waits for it, and the lock is handed over with no wakeup."""
-    done = run("top", "--blame", "--format", "json", "-i", "2500ms", "--", sys.executable, "-c", INTERPRETER_LOCK, "3", "2")
-    intervals, _ = parse(done.stdout)
+@pytest.mark.parametrize("computing, sleeping", [(2, 0), (4, 0), (8, 0), (3, 1)])
+def test_who_computes_with_the_interpreter_lock(computing, sleeping):
+    """A timer ends most waits for it, and the lock is handed over with no wakeup, or by a thread that has just got it."""
+    arguments = sys.executable, "-c", INTERPRETER_LOCK, "3", str(computing), str(sleeping)
+    intervals, _ = parse(run("top", "--blame", "--format", "json", "-i", "2500ms", "--", *arguments).stdout)
     sums_are_exact(intervals)
-    shares = collections.Counter()
-    for interval in intervals:
-        for blame in interval["blame"]:
-            if blame["state"] == "lock" and not blame["goes_on"]:
-                shares[blame["culprit"]["kind"], blame["culprit_state"]] += blame["total_ns"] + blame["earlier_ns"]
-    computed = shares["thread", "cpu"] + shares["thread", "runnable"]
+    shares = charged(intervals, "lock")["computes"]
+    computed = shares["thread", "computes", "cpu"] + shares["thread", "computes", "runnable"]
     assert computed > 0.6 * sum(shares.values()) > 500_000_000, shares
+    others = sum(ns for (_, name, _), ns in shares.items() if name == "sleeps")
+    assert others < 0.1 * sum(shares.values()), shares
 
 
 #: Threads that have a mutex by turns, each for 20 ms. Argument: how many.
@@ -542,6 +561,24 @@ def test_threads_that_take_turns_are_not_deadlocked(by_turns):
     intervals, _ = parse(done.stdout)
     assert len(intervals) > 60
     assert not [interval["findings"] for interval in intervals if any(finding["deadlock"] for finding in interval["findings"])]
+
+
+@pytest.mark.parametrize("count", [3, 5, 8])
+def test_who_waits_in_a_queue_owes_each_before_it(by_turns, count):
+    """Not the one that made most of them wait, as far as it goes back, which then is anyone."""
+    with subprocess.Popen([by_turns, str(count)]) as target:
+        done = run("top", "--blame", "-p", target.pid, "-c", "3", "-i", "1s", "--format", "json")
+        target.kill()
+    intervals, _ = parse(done.stdout)
+    sums_are_exact(intervals)
+    shares = charged(intervals, "lock")
+    names = {f"equal-{i}" for i in range(count)}
+    for victim in names:
+        whole = sum(shares[victim].values())
+        of = {name: sum(ns for (_, other, _), ns in shares[victim].items() if other == name) / whole for name in names}
+        assert whole > 500_000_000 and of.pop(victim) < 0.02, (victim, shares[victim])
+        # on a busy machine some come more often than others
+        assert all(0.3 < share * (count - 1) < 2 for share in of.values()), (victim, of)
 
 
 def test_all_formats_have_it():
