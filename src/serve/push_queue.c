@@ -250,10 +250,10 @@ int push_queue_add(struct push_queue *queue, struct push_item *item, unsigned in
 		free(entry.in_memory);
 		return error_set(error, ENOMEM, "out of memory");
 	}
-	if (queue->directory >= 0 && written < 0)
-		return error_set(error, -written, "cannot write to the queue: %s",
-				 strerror(-written));
-	return 0;
+	if (queue->directory < 0 || written >= 0)
+		return 0;
+	error_set(error, -written, "cannot write to the queue: %s", strerror(-written));
+	return 1;
 }
 
 /* Errors that say nothing of the file: it may be there, and whole, the next time. */

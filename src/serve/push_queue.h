@@ -31,8 +31,8 @@ void push_queue_close(struct push_queue *queue); /* files stay; takes NULL */
 
 /*
  * Takes the bytes of the item, also where it fails. *ret_dropped: how many had to make room, or
- * this one, if it is larger than all room. 0; or -ENOMEM; or what writing said, with the error: the
- * item is in memory then.
+ * this one, if it is larger than all room. 0; 1: it is in memory only, as it could not be written,
+ * and the error says why; -ENOMEM: it is lost.
  */
 int push_queue_add(struct push_queue *queue, struct push_item *item, unsigned int *ret_dropped,
 		   struct error *error) must_check;

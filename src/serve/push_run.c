@@ -91,13 +91,13 @@ static void enqueue(struct line *line, struct push_item *item)
 	int result = push_queue_add(line->queue, item, &dropped, &error);
 
 	line->status.dropped[PUSH_DROPPED_FULL] += dropped;
-	if (result == -ENOMEM) {
+	if (result < 0) {
 		line->status.dropped[PUSH_DROPPED_LOST]++;
 		return;
 	}
-	if (result < 0 && !line->write_fails)
+	if (result > 0 && !line->write_fails)
 		say(line, "%s; it is in memory, and lost if dwell is killed", error.text);
-	line->write_fails = result < 0;
+	line->write_fails = result > 0;
 }
 
 static void take(struct line *line, const struct push_batch *batch, int fd)
