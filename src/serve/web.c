@@ -193,8 +193,7 @@ static bool ask(struct request *request, const struct web_route *route)
 static enum MHD_Result reply(struct request *request)
 {
 	if (request->fd < 0)
-		return web_reply_text(request->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-				      "there is no answer now; ask again\n");
+		return web_reply_no_answer(request->connection);
 	return web_reply_file(request->connection, request->answer.status, request->answer.type,
 			      request->fd, request->answer.length);
 }

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/gzip.h"
 #include "view/machine_page.h"
 
@@ -50,6 +50,12 @@ enum MHD_Result web_reply_text(struct MHD_Connection *connection, unsigned int s
 	if (response && status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, "Allow", "GET, HEAD");
 	return queue(connection, status, "text/plain; charset=utf-8", response);
+}
+
+enum MHD_Result web_reply_no_answer(struct MHD_Connection *connection)
+{
+	return web_reply_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+			      "there is no answer now; ask again\n");
 }
 
 enum MHD_Result web_reply_refusal(struct MHD_Connection *connection, unsigned int status)
@@ -127,21 +133,13 @@ enum MHD_Result web_reply_file(struct MHD_Connection *connection, unsigned int s
 			       const char *type, int fd, uint64_t length)
 {
 	char *bytes;
-	size_t got = 0;
 
 	if (length > LENGTH_MAX)
 		return web_reply_text(
 			connection, MHD_HTTP_CONTENT_TOO_LARGE,
 			"that is more than 64 MiB: ask for less time, or larger steps\n");
-	bytes = malloc(length + 1);
-	if (!bytes)
-		return MHD_NO;
-	while (got < length) {
-		ssize_t count = pread(fd, bytes + got, length - got, (off_t)got);
-
-		if (count <= 0)
-			break;
-		got += (size_t)count;
-	}
-	return reply_bytes(connection, status, type, bytes, got);
+	bytes = file_bytes(fd, length);
+	/* a part of it would look like all there is */
+	return bytes ? reply_bytes(connection, status, type, bytes, length)
+		     : web_reply_no_answer(connection);
 }

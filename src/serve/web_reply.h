@@ -12,12 +12,18 @@
 enum MHD_Result web_reply_text(struct MHD_Connection *connection, unsigned int status,
 			       const char *text);
 
+/* 503: it cannot be had now. */
+enum MHD_Result web_reply_no_answer(struct MHD_Connection *connection);
+
 /* 401 or 403, by web_access_refuses(). */
 enum MHD_Result web_reply_refusal(struct MHD_Connection *connection, unsigned int status);
 
 enum MHD_Result web_reply_static(struct MHD_Connection *connection, enum web_page page);
 
-/* The bytes of a file, compressed where the client takes that. The file stays the caller's. */
+/*
+ * The bytes of a file, compressed where the client takes that; 503 where it has fewer. The file
+ * stays the caller's.
+ */
 enum MHD_Result web_reply_file(struct MHD_Connection *connection, unsigned int status,
 			       const char *type, int fd, uint64_t length);
 
