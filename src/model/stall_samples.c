@@ -13,6 +13,7 @@
 struct stall_sampler {
 	uint32_t tid;
 	uint64_t span_ns;
+	uint64_t sampled_ns; /* the last time */
 	unsigned int count;
 	struct sampled {
 		uint32_t stack;
@@ -28,20 +29,43 @@ static struct stall_sampler *find(const struct stall_samples *samples, uint32_t 
 	return NULL;
 }
 
+/*
+ * Its span has ended, most likely. When the span began does not say that: the span of a worker that
+ * is stuck began before all others.
+ */
+static struct stall_sampler *longest_unsampled(const struct stall_samples *samples)
+{
+	struct stall_sampler *found = samples->items;
+
+	for (size_t i = 1; i < samples->count; i++)
+		if (samples->items[i].sampled_ns < found->sampled_ns)
+			found = &samples->items[i];
+	return found;
+}
+
+/* NULL: out of memory. */
+static struct stall_sampler *find_place(struct stall_samples *samples)
+{
+	if (samples->count == SAMPLERS_MAX)
+		return longest_unsampled(samples);
+	if (array_reserve(&samples->items, &samples->room, samples->count + 1,
+			  sizeof(*samples->items)) < 0)
+		return NULL;
+	return &samples->items[samples->count++];
+}
+
 int stall_samples_add(struct stall_samples *samples, const struct wire_sample *record)
 {
 	struct stall_sampler *sampler = find(samples, record->tid);
 	unsigned int i = 0;
 
 	if (!sampler) {
-		if (samples->count == SAMPLERS_MAX)
-			samples->count = 0; /* of threads long gone, most of them */
-		if (array_reserve(&samples->items, &samples->room, samples->count + 1,
-				  sizeof(*sampler)) < 0)
+		sampler = find_place(samples);
+		if (!sampler)
 			return -ENOMEM;
-		sampler = &samples->items[samples->count++];
 		*sampler = (struct stall_sampler){.tid = record->tid};
 	}
+	sampler->sampled_ns = record->header.time_ns;
 	if (sampler->span_ns != record->span_ns) {
 		sampler->span_ns = record->span_ns;
 		sampler->count = 0;

@@ -208,6 +208,45 @@ CASE(what_it_ran_is_sampled)
 	stalls_free(stalls);
 }
 
+static void add_sample(struct stalls *stalls, uint32_t tid, uint64_t span_ns, uint64_t time_ns,
+		       uint32_t stack)
+{
+	struct wire_sample sample = {
+		.header = {.size = sizeof(sample), .kind = WIRE_SAMPLE, .time_ns = time_ns},
+		.tid = tid,
+		.stack = stack,
+		.weight_ns = 100,
+		.span_ns = span_ns};
+	struct stall stall;
+
+	assert_int_equal(stalls_feed(stalls, &sample.header, &stall), 0);
+}
+
+CASE(samples_of_spans_that_go_on_stay_when_many_threads_are_sampled)
+{
+	struct stalls *stalls = make();
+	struct wire_stall one = record(WIRE_ON_CPU, 50000, 0);
+	struct stall stall;
+
+	/* one that goes on, and began before all others; 300 of which each ends at once */
+	for (uint32_t i = 1; i <= 300; i++) {
+		add_sample(stalls, 7, 1000, 2000 + 10 * i, i <= 200 ? 2 : 1);
+		add_sample(stalls, 100 + i, 2001 + 10 * i, 2001 + 10 * i, 2);
+	}
+	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+	assert_int_equal(stall.parts[0].function, SPIN);
+	/* the last of those that have ended are there, the first are not */
+	one.tid = 200;
+	one.start_ns = 3001;
+	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+	assert_int_equal(stall.parts[0].function, SPIN);
+	one.tid = 101;
+	one.start_ns = 2011;
+	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+	assert_int_equal(stall.parts[0].function, TYPE);
+	stalls_free(stalls);
+}
+
 static const struct hotspot *hotspots_of(struct stalls *stalls, enum hotspot_grouping by,
 					 size_t *ret_count)
 {
@@ -651,6 +690,7 @@ int main(void)
 		cmocka_unit_test(a_stripped_function_is_shown_by_its_address),
 		cmocka_unit_test(the_largest_state_is_the_cause),
 		cmocka_unit_test(what_it_ran_is_sampled),
+		cmocka_unit_test(samples_of_spans_that_go_on_stay_when_many_threads_are_sampled),
 		cmocka_unit_test(blocking_in_place_is_distinguished),
 		cmocka_unit_test(without_types_the_stack_distinguishes_tasks_from_closures),
 		cmocka_unit_test(stolen_time_is_nobodys_stall),
