@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE /* O_PATH */
+#define _GNU_SOURCE /* O_PATH, strptime */
 #include "capture/rotated_files.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/duration.h"
 
 static int check_directory(const char *directory, struct error *error)
@@ -42,14 +43,31 @@ int rotated_name_split(struct rotated_name *ret_name, const char *path, struct e
 	return check_directory(ret_name->directory, error);
 }
 
-static bool is_stamp(const char *text)
+static void format_stamp(char stamp[ROTATED_STAMP_BYTES], time_t time)
 {
-	static const char form[] = "00000000T000000Z";
+	struct tm tm;
 
-	for (size_t i = 0; form[i]; i++)
-		if (form[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
-			return false;
-	return true;
+	gmtime_r(&time, &tm);
+	strftime(stamp, ROTATED_STAMP_BYTES, "%Y%m%dT%H%M%SZ", &tm);
+}
+
+static time_t parse_stamp(const char *stamp)
+{
+	struct tm tm = {0};
+
+	strptime(stamp, "%Y%m%dT%H%M%SZ", &tm);
+	return timegm(&tm);
+}
+
+/* What is no time, or leaves none for those that follow it, is not from dwell. */
+static bool is_stamp(const char *stamp)
+{
+	char same[ROTATED_STAMP_BYTES];
+
+	if (strcmp(stamp, "9999") >= 0)
+		return false;
+	format_stamp(same, parse_stamp(stamp));
+	return !strcmp(stamp, same);
 }
 
 /* Whether it is one of ours, by its name. */
@@ -58,12 +76,12 @@ static bool take_stamp(const struct rotated_name *name, const char *file, char *
 	size_t prefix = strlen(name->prefix);
 
 	if (strlen(file) != prefix + ROTATED_STAMP_BYTES - 1 + strlen(name->suffix) ||
-	    strncmp(file, name->prefix, prefix) != 0 || !is_stamp(file + prefix) ||
+	    strncmp(file, name->prefix, prefix) != 0 ||
 	    strcmp(file + prefix + ROTATED_STAMP_BYTES - 1, name->suffix) != 0)
 		return false;
 	memcpy(stamp, file + prefix, ROTATED_STAMP_BYTES - 1);
 	stamp[ROTATED_STAMP_BYTES - 1] = '\0';
-	return true;
+	return is_stamp(stamp);
 }
 
 static void file_name(const struct rotated_name *name, const char *stamp,
@@ -86,6 +104,21 @@ static int by_stamp(const void *left, const void *right)
 	const struct rotated_file *a = left, *b = right;
 
 	return strcmp(a->stamp, b->stamp);
+}
+
+/*
+ * A file that ended later than now did so before the clock was set back, and not after the one that
+ * follows it: else its age would never reach a limit.
+ */
+static void correct_changes(struct rotated_file *files, size_t count)
+{
+	uint64_t now_ns = clock_realtime_ns(), next_ns = now_ns;
+
+	for (size_t i = count; i-- > 0;) {
+		if (files[i].changed_ns > now_ns)
+			files[i].changed_ns = next_ns;
+		next_ns = files[i].changed_ns;
+	}
 }
 
 int rotated_files_list(const struct rotated_name *name, struct rotated_file **ret_files,
@@ -115,6 +148,7 @@ int rotated_files_list(const struct rotated_name *name, struct rotated_file **re
 	}
 	if (*ret_count)
 		qsort(*ret_files, *ret_count, sizeof(**ret_files), by_stamp);
+	correct_changes(*ret_files, *ret_count);
 	return 0;
 }
 
@@ -139,16 +173,26 @@ void rotated_files_limit(const struct rotated_name *name, size_t count)
 		rotated_file_remove(name, files[i].stamp);
 }
 
+/* 0: there is none. */
+static time_t newest_time(const struct rotated_name *name)
+{
+	cleanup_free struct rotated_file *files = NULL;
+	size_t count;
+
+	if (rotated_files_list(name, &files, &count) < 0 || !count)
+		return 0;
+	return parse_stamp(files[count - 1].stamp);
+}
+
 void rotated_path_new(const struct rotated_name *name, char stamp[ROTATED_STAMP_BYTES],
 		      char path[ROTATED_PATH_BYTES])
 {
-	time_t now = time(NULL);
-	struct tm tm;
+	time_t now = time(NULL), newest = newest_time(name);
 
+	if (now <= newest)
+		now = newest + 1;
 	do {
-		gmtime_r(&now, &tm);
-		strftime(stamp, ROTATED_STAMP_BYTES, "%Y%m%dT%H%M%SZ", &tm);
+		format_stamp(stamp, now++);
 		rotated_path(name, stamp, path);
-		now++;
 	} while (access(path, F_OK) == 0);
 }

@@ -2,6 +2,9 @@
 /*
  * Files of one name that follow each other, each with the time it begins, UTC: for "a/b.dwell"
  * "a/b.20261127T083000Z.dwell". Only plain files of ours are taken for such, and removed.
+ *
+ * The order of their names is that in which they were written, also where the clock was set back
+ * meanwhile: a new one then goes on from the newest there is, and its name is ahead of the time.
  */
 #ifndef DWELL_CAPTURE_ROTATED_FILES_H
 #define DWELL_CAPTURE_ROTATED_FILES_H
@@ -24,7 +27,8 @@ struct rotated_name {
 
 struct rotated_file {
 	char stamp[ROTATED_STAMP_BYTES];
-	uint64_t bytes, changed_ns; /* CLOCK_REALTIME */
+	uint64_t bytes;
+	uint64_t changed_ns; /* CLOCK_REALTIME; not later than now */
 };
 
 /* -EINVAL for what is no name; -ENOTDIR, -EACCES and the like for a directory that is of no use. */
@@ -39,7 +43,10 @@ void rotated_file_remove(const struct rotated_name *name, const char *stamp);
 /* So that at most `count` are left. */
 void rotated_files_limit(const struct rotated_name *name, size_t count);
 
-/* A new one for now: no file has that name. Two of one second are named by the next one. */
+/*
+ * A new one for now, behind all there are: no file has that name. Two of one second are named by
+ * the next one.
+ */
 void rotated_path_new(const struct rotated_name *name, char stamp[ROTATED_STAMP_BYTES],
 		      char path[ROTATED_PATH_BYTES]);
 

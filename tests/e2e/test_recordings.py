@@ -296,6 +296,19 @@ def test_a_rotation_removes_its_own_oldest_files_alone(tmp_path):
     assert not {f"night.202601{day}T000000Z.dwell" for day in range(10, 17)} & names
 
 
+def test_a_rotation_goes_on_after_the_clock_was_set_back(tmp_path):
+    """What was recorded under the clock's earlier, later time is the oldest, and goes first."""
+    for day in range(10, 20):
+        (tmp_path / f"night.205001{day}T000000Z.dwell").write_bytes(os.urandom(300_000))
+    done = run("record", "-p", os.getpid(), "-o", tmp_path / "night.dwell", "--rotate", "100ms", "--max-bytes", "1M", "-i", "100ms", "-c", "4", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert "night.20500119T000000Z.dwell" in names and not {f"night.205001{day}T000000Z.dwell" for day in range(10, 17)} & {*names}
+    own = [name for name in names if name > "night.20500119T000000Z.dwell"]
+    assert own[0] == "night.20500119T000001Z.dwell" and own[-1] == names[-1]
+    assert sum(len(spans_of(tmp_path / name)) for name in own) == json.loads(done.stdout)["intervals"] == 4
+
+
 @pytest.mark.parametrize("arguments, words", [
     (["--rotate", "1h", "--force"], "--force is for one file"),
     (["--max-bytes", "10K"], "1M at least"),
