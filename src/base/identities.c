@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/identities.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FIRST_ROOM 256
 
+/* Where it would be if all slots were free. */
+static size_t home_of(const struct identities *identities, uint32_t tid, uint64_t start_ns)
+{
+	uint64_t hash = (start_ns ^ ((uint64_t)tid << 32 | tid)) * 0x9e3779b97f4a7c15ULL;
+
+	return (size_t)(hash >> 32) & (identities->room * 2 - 1);
+}
+
 static size_t slot_of(const struct identities *identities, uint32_t tid, uint64_t start_ns)
 {
-	size_t mask = identities->room * 2 - 1;
-	uint64_t hash = (start_ns ^ ((uint64_t)tid << 32 | tid)) * 0x9e3779b97f4a7c15ULL;
-	size_t slot = (size_t)(hash >> 32) & mask;
+	size_t mask = identities->room * 2 - 1, slot = home_of(identities, tid, start_ns);
 
 	while (identities->slots[slot]) {
 		const struct identity *item = &identities->items[identities->slots[slot] - 1];
@@ -108,6 +115,36 @@ size_t identities_add(struct identities *identities, uint32_t tid, uint64_t star
 		return IDENTITY_NONE;
 	found = identities_find(identities, tid, start_ns);
 	return found != IDENTITY_NONE ? found : append(identities, tid, start_ns);
+}
+
+/* What is behind it and would have been there moves up, or it would not be found. */
+static void free_slot(struct identities *identities, size_t slot)
+{
+	size_t mask = identities->room * 2 - 1;
+
+	for (size_t next = (slot + 1) & mask; identities->slots[next]; next = (next + 1) & mask) {
+		const struct identity *item = &identities->items[identities->slots[next] - 1];
+		size_t home = home_of(identities, item->tid, item->start_ns);
+
+		if (((next - home) & mask) < ((next - slot) & mask))
+			continue;
+		identities->slots[slot] = identities->slots[next];
+		slot = next;
+	}
+	identities->slots[slot] = 0;
+}
+
+int identities_replace(struct identities *identities, size_t number, uint32_t tid,
+		       uint64_t start_ns)
+{
+	struct identity *item = &identities->items[number];
+
+	if (!identities->is_hashed && hash(identities) < 0)
+		return -ENOMEM;
+	free_slot(identities, slot_of(identities, item->tid, item->start_ns));
+	*item = (struct identity){start_ns, tid};
+	identities->slots[slot_of(identities, tid, start_ns)] = (uint32_t)number + 1;
+	return 0;
 }
 
 void identities_clear(struct identities *identities)

@@ -53,6 +53,10 @@ static inline size_t identities_find_near(const struct identities *identities, s
 /* Its number, old or new; IDENTITY_NONE without memory. */
 size_t identities_add(struct identities *identities, uint32_t tid, uint64_t start_ns) must_check;
 
+/* Gives the number of one to another that has none. 0 or -ENOMEM. */
+int identities_replace(struct identities *identities, size_t number, uint32_t tid,
+		       uint64_t start_ns) must_check;
+
 void identities_clear(struct identities *identities); /* keeps the memory */
 void identities_release(struct identities *identities);
 

@@ -12,6 +12,7 @@
 #include "model/stall_parts.h"
 #include "model/stall_samples.h"
 
+/* Threads of the blocking pool are among them, of which a busy program has ever new ones. */
 #define WORKERS_MAX 4096
 
 /* Of a window; one more is kept, so that there is always a whole window. */
@@ -43,6 +44,8 @@ struct stalls {
 	struct wire_worker *lasts;	    /* by number in worker_keys */
 	struct worker_slice *worker_slices; /* slice_count for each */
 	size_t last_room, ended_room, worker_slice_room;
+	size_t next_ended;	      /* where the next one that has ended is looked for */
+	size_t without_place;	      /* workers of this interval */
 	struct stall_worker *workers; /* as reported */
 	size_t worker_room;
 	struct tasks tasks;
@@ -165,6 +168,8 @@ static void add_counts(struct stall_counts *sum, const struct stall_counts *part
 	sum->machine += part->machine;
 	sum->pool_stalls += part->pool_stalls;
 	sum->hotspots_lost += part->hotspots_lost;
+	if (part->workers_lost > sum->workers_lost)
+		sum->workers_lost = part->workers_lost;
 }
 
 static void count(struct stalls *stalls, uint64_t time_ns, const struct stall_counts *counts)
@@ -292,35 +297,76 @@ static int take_stall(struct stalls *stalls, const struct wire_stall *record,
 	return result < 0 ? result : 1;
 }
 
+static int reserve_workers(struct stalls *stalls, size_t count)
+{
+	size_t slices = count * stalls->slice_count;
+
+	if (array_reserve(&stalls->lasts, &stalls->last_room, count, sizeof(*stalls->lasts)) < 0 ||
+	    array_reserve(&stalls->workers, &stalls->worker_room, count, sizeof(*stalls->workers)) <
+		    0 ||
+	    array_reserve(&stalls->ended, &stalls->ended_room, count, sizeof(*stalls->ended)) < 0 ||
+	    array_reserve(&stalls->worker_slices, &stalls->worker_slice_room, slices,
+			  sizeof(*stalls->worker_slices)) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+/* The next in turn that has ended; IDENTITY_NONE: there is none. */
+static size_t find_ended(struct stalls *stalls)
+{
+	size_t count = stalls->worker_keys.count;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t index = (stalls->next_ended + i) % count;
+
+		if (!stalls->ended[index])
+			continue;
+		stalls->next_ended = index + 1;
+		return index;
+	}
+	return IDENTITY_NONE;
+}
+
+/* For a worker that has no place. 1; 0: there is none; -ENOMEM. */
+static int make_place(struct stalls *stalls, const struct wire_worker *record, size_t *ret_index)
+{
+	struct identities *keys = &stalls->worker_keys;
+	size_t index, slices = stalls->slice_count;
+
+	if (keys->count < WORKERS_MAX) {
+		if (reserve_workers(stalls, keys->count + 1) < 0)
+			return -ENOMEM;
+		index = identities_add(keys, record->tid, record->start_ns);
+		if (index == IDENTITY_NONE)
+			return -ENOMEM;
+	} else {
+		index = find_ended(stalls);
+		if (index == IDENTITY_NONE) {
+			stalls->without_place++;
+			return 0;
+		}
+		if (identities_replace(keys, index, record->tid, record->start_ns) < 0)
+			return -ENOMEM;
+	}
+	stalls->lasts[index] = (struct wire_worker){0};
+	stalls->ended[index] = false;
+	memset(stalls->worker_slices + index * slices, 0, slices * sizeof(*stalls->worker_slices));
+	*ret_index = index;
+	return 1;
+}
+
 static int add_worker(struct stalls *stalls, const struct wire_worker *record)
 {
-	size_t known = stalls->worker_keys.count, index, place;
+	size_t place = slice_at(stalls, record->header.time_ns);
+	size_t index = identities_find(&stalls->worker_keys, record->tid, record->start_ns);
+	int result = index == IDENTITY_NONE ? make_place(stalls, record, &index) : 1;
 	struct worker_slice *slice;
 	struct wire_worker *last;
 
-	if (known == WORKERS_MAX &&
-	    identities_find(&stalls->worker_keys, record->tid, record->start_ns) == IDENTITY_NONE)
-		return 0;
-	if (array_reserve(&stalls->lasts, &stalls->last_room, known + 1, sizeof(*last)) < 0 ||
-	    array_reserve(&stalls->workers, &stalls->worker_room, known + 1,
-			  sizeof(*stalls->workers)) < 0 ||
-	    array_reserve(&stalls->ended, &stalls->ended_room, known + 1, sizeof(*stalls->ended)) <
-		    0 ||
-	    array_reserve(&stalls->worker_slices, &stalls->worker_slice_room,
-			  (known + 1) * stalls->slice_count, sizeof(*slice)) < 0)
-		return -ENOMEM;
-	place = slice_at(stalls, record->header.time_ns);
-	index = identities_add(&stalls->worker_keys, record->tid, record->start_ns);
-	if (index == IDENTITY_NONE)
-		return -ENOMEM;
+	if (result <= 0)
+		return result;
 	last = &stalls->lasts[index];
-	slice = &stalls->worker_slices[index * stalls->slice_count];
-	if (index == known) {
-		*last = (struct wire_worker){0};
-		stalls->ended[index] = false;
-		memset(slice, 0, stalls->slice_count * sizeof(*slice));
-	}
-	slice += place;
+	slice = &stalls->worker_slices[index * stalls->slice_count + place];
 	/* they only grow; if not, the record is damaged, or of another session */
 	if (record->spans > last->spans)
 		slice->spans += record->spans - last->spans;
@@ -340,7 +386,9 @@ void stalls_add_interval(struct stalls *stalls, const struct interval *interval)
 	      &(struct stall_counts){.measured_ns = interval->end_ns - interval->start_ns,
 				     .end_ns = interval->end_ns,
 				     .machine_stolen_ns = interval->machine_stolen_ns,
-				     .machine_busy_ns = interval->machine_busy_ns});
+				     .machine_busy_ns = interval->machine_busy_ns,
+				     .workers_lost = stalls->without_place});
+	stalls->without_place = 0;
 	for (size_t i = 0; i < interval->row_count; i++) {
 		const struct row *row = &interval->rows[i];
 		size_t index = identities_find(&stalls->worker_keys, row->tid, row->start_ns);

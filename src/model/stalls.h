@@ -98,7 +98,8 @@ int stalls_hotspots(struct stalls *stalls, enum hotspot_grouping by,
 bool stalls_seen(struct stalls *stalls);
 
 /*
- * By tid; valid until the next call. Threads of the blocking pool are among them (last.kind).
+ * By tid; valid until the next call. Threads of the blocking pool are among them (last.kind). Where
+ * there are too many, those that have ended make room.
  */
 const struct stall_worker *stalls_workers(struct stalls *stalls, size_t *ret_count);
 
@@ -125,7 +126,13 @@ struct stall_counts {
 	uint64_t machine;		   /* stall_cause_is_machine() */
 	uint64_t pool_stalls;	/* of closures on the blocking pool, and workers' lives: left out */
 	uint64_t hotspots_lost; /* stalls of functions that found no room in the table */
+	uint64_t workers_lost;	/* that found no room, in the interval that had most of them */
 };
+
+static inline uint64_t stall_counts_lost(const struct stall_counts *counts)
+{
+	return counts->hotspots_lost + counts->workers_lost;
+}
 
 /* How many stalls the program is to blame for. */
 static inline uint64_t stall_counts_blamed(const struct stall_counts *counts)

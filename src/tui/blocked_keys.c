@@ -274,7 +274,7 @@ static const struct binding items[] = {
 
 static const struct help_word words[] = {
 	{"> 5.0ms", "what is shorter is no stall: --threshold"},
-	{"lost N", "stalls and stacks that found no room"},
+	{"lost N", "stalls, stacks and workers that found no room"},
 	{"symbolized", "frames of stacks that have a name"},
 	{"pool", "threads that may block: they are not workers"},
 };

@@ -252,6 +252,7 @@ int blocked_screen_update(struct blocked_screen *screen)
 static void draw_title(const struct blocked_screen *screen, struct canvas *canvas)
 {
 	const struct wire_runtime *runtime = &screen->runtime;
+	uint64_t lost = runtime->lost + stall_counts_lost(&screen->counts);
 	char process[32], threshold[16], length[16], window[16];
 	char probes[BLOCKED_PROBES_BYTES];
 	int at;
@@ -274,8 +275,8 @@ static void draw_title(const struct blocked_screen *screen, struct canvas *canva
 	}
 	if (screen->frozen)
 		at += canvas_text(canvas, 0, at, canvas->columns, ROLE_WARNING, "FROZEN  ");
-	at += canvas_format(canvas, 0, at, canvas->columns, runtime->lost ? ROLE_WARNING : ROLE_DIM,
-			    "lost %llu  ", (unsigned long long)runtime->lost);
+	at += canvas_format(canvas, 0, at, canvas->columns, lost ? ROLE_WARNING : ROLE_DIM,
+			    "lost %llu  ", (unsigned long long)lost);
 	blocked_probes_text(probes, runtime);
 	if (*probes)
 		at += canvas_format(canvas, 0, at, canvas->columns,

@@ -108,6 +108,7 @@ static int chrome_stall(struct blocked_export *export, const struct stall *stall
 static void chrome_end(struct blocked_export *export, const struct blocked_summary *summary)
 {
 	const struct wire_runtime *runtime = stalls_runtime(summary->stalls);
+	struct stall_counts counts = stalls_counts(summary->stalls);
 	char name[sizeof(runtime->process) + 1] = {0};
 	size_t count;
 	const struct stall_worker *workers = stalls_workers(summary->stalls, &count);
@@ -129,7 +130,7 @@ static void chrome_end(struct blocked_export *export, const struct blocked_summa
 	trace_event_time(&json, "ts", runtime->header.time_ns);
 	json_add_u64(&json, "pid", runtime->pid);
 	json_object_begin(&json, "args");
-	json_add_u64(&json, "lost", runtime->lost);
+	json_add_u64(&json, "lost", runtime->lost + stall_counts_lost(&counts));
 	json_object_end(&json);
 	json_object_end(&json);
 	trace_events_end(&export->events);

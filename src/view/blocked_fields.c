@@ -47,7 +47,7 @@ FIELD_GETTER(get_blocked_lost)
 {
 	const struct blocked_result *result = result_of(item);
 
-	value_number(value, result->runtime->lost + result->counts.hotspots_lost);
+	value_number(value, result->runtime->lost + stall_counts_lost(&result->counts));
 }
 
 FIELD_GETTER(get_symbolized)
@@ -138,7 +138,7 @@ FIELD_GETTER(get_probes)
 }
 
 static const struct field quality_fields[] = {
-	INTEGER_FIELD("lost", get_blocked_lost, "stalls and stacks that found no room"),
+	INTEGER_FIELD("lost", get_blocked_lost, "stalls, stacks and workers that found no room"),
 	OBJECT_FIELD("stacks", get_same_row, &stacks_schema, "how many were walked"),
 	OBJECT_FIELD("probes", get_probes, &probes_schema,
 		     "on polls of tasks; null: there are none, or for less than a second"),

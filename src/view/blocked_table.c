@@ -28,6 +28,7 @@ static void write_head(struct output *out, const struct blocked_summary *summary
 	struct stall_counts counts = stalls_counts(summary->stalls);
 	uint64_t stacks =
 		runtime->stacks_complete + runtime->stacks_truncated + runtime->stacks_failed;
+	uint64_t lost = runtime->lost + stall_counts_lost(&counts);
 	char process[32], threshold[16], length[16], longest[16], total[16];
 	char probes[BLOCKED_PROBES_BYTES];
 	size_t count, pool = 0;
@@ -57,8 +58,7 @@ static void write_head(struct output *out, const struct blocked_summary *summary
 	blocked_probes_text(probes, runtime);
 	if (*probes)
 		output_format(out, "%s  ", probes);
-	output_format(out, runtime->lost ? "LOST %llu\n" : "lost %llu\n",
-		      (unsigned long long)runtime->lost);
+	output_format(out, lost ? "LOST %llu\n" : "lost %llu\n", (unsigned long long)lost);
 }
 
 static void write_cause(struct output *out, const struct hotspot *hotspot)

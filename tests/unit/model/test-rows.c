@@ -27,6 +27,18 @@ CASE(identities_number_threads)
 	assert_int_equal(identities_add(&identities, 3, 1), 7);
 	assert_int_equal(identities_find(&identities, 499, 1), 999);
 	assert_true(identities_find(&identities, 499, 2) == IDENTITY_NONE);
+	/* each number goes to another, and again, and those that keep theirs are found */
+	for (uint32_t i = 0; i < 5000; i++) {
+		const struct identity old = identities.items[i % 999];
+
+		assert_int_equal(identities_replace(&identities, i % 999, 1000 + i, i), 0);
+		assert_true(identities_find(&identities, old.tid, old.start_ns) == IDENTITY_NONE);
+		for (size_t j = 0; j < 1000; j += 37)
+			assert_int_equal(identities_find(&identities, identities.items[j].tid,
+							 identities.items[j].start_ns),
+					 j);
+	}
+	assert_int_equal(identities_find(&identities, 499, 1), 999);
 	identities_clear(&identities);
 	assert_true(identities_find(&identities, 3, 1) == IDENTITY_NONE);
 	identities_release(&identities);

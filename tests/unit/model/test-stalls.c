@@ -421,6 +421,93 @@ static void add_second(struct stalls *stalls, uint64_t end_ns, uint64_t longest_
 	stalls_add_interval(stalls, &interval);
 }
 
+static void add_worker_at(struct stalls *stalls, uint32_t tid, uint64_t open_ns)
+{
+	struct wire_worker worker = {
+		.header = {.size = sizeof(worker), .kind = WIRE_WORKER, .time_ns = 9000},
+		.start_ns = tid,
+		.spans = tid,
+		.open_ns = open_ns,
+		.open_type = TYPE,
+		.tid = tid,
+		.kind = WIRE_SPAN_POLL,
+		.open_kind = WIRE_SPAN_POLL,
+	};
+	struct stall stall;
+
+	assert_int_equal(stalls_feed(stalls, &worker.header, &stall), 0);
+}
+
+/* An interval in which those of `first` to `last` end. */
+static void end_workers(struct stalls *stalls, uint32_t first, uint32_t last)
+{
+	struct row *rows = calloc(last - first + 1, sizeof(*rows));
+	struct interval interval = {.end_ns = 9000, .rows = rows, .row_count = last - first + 1};
+
+	assert_non_null(rows);
+	for (uint32_t i = 0; i < interval.row_count; i++)
+		rows[i] = (struct row){.tid = first + i, .start_ns = first + i, .exited = true};
+	stalls_add_interval(stalls, &interval);
+	free(rows);
+}
+
+static const struct stall_worker *worker_of(struct stalls *stalls, uint32_t tid)
+{
+	size_t count;
+	const struct stall_worker *workers = stalls_workers(stalls, &count);
+
+	assert_int_equal(count, 4096);
+	for (size_t i = 0; i < count; i++)
+		if (workers[i].last.tid == tid)
+			return &workers[i];
+	return NULL;
+}
+
+CASE(a_worker_takes_the_place_of_one_that_has_ended)
+{
+	struct stalls *stalls = make();
+	const struct stall_worker *worker;
+	struct stall_open open;
+
+	for (uint32_t tid = 1; tid <= 20000; tid++) {
+		add_worker_at(stalls, tid, 0);
+		/* all but the first ten, in time */
+		if (tid > 10 && tid % 100 == 0)
+			end_workers(stalls, tid == 100 ? 11 : tid - 99, tid);
+	}
+	add_worker_at(stalls, 30000, 1000);
+	worker = worker_of(stalls, 30000);
+	assert_non_null(worker);
+	assert_int_equal(worker->spans, 30000);
+	assert_true(stalls_open(stalls, worker, &open));
+	for (uint32_t tid = 1; tid <= 10; tid++)
+		assert_false(worker_of(stalls, tid)->ended);
+	/* of those that have ended, the last are there */
+	assert_non_null(worker_of(stalls, 20000));
+	assert_null(worker_of(stalls, 11));
+	assert_int_equal(stalls_counts(stalls).workers_lost, 0);
+	stalls_free(stalls);
+}
+
+CASE(workers_that_find_no_place_are_counted)
+{
+	struct stalls *stalls = make();
+
+	/* the same ones, interval for interval */
+	for (int interval = 0; interval < 3; interval++) {
+		for (uint32_t tid = 1; tid <= 4100; tid++)
+			add_worker_at(stalls, tid, 0);
+		stalls_add_interval(stalls, &(struct interval){.end_ns = 9000});
+	}
+	assert_int_equal(stalls_counts(stalls).workers_lost, 4);
+	end_workers(stalls, 1, 4);
+	for (uint32_t tid = 4097; tid <= 4100; tid++) {
+		add_worker_at(stalls, tid, 0);
+		assert_non_null(worker_of(stalls, tid));
+	}
+	stalls_free(stalls);
+}
+
 CASE(a_window_shows_the_last_of_it)
 {
 	static const uint64_t second = 1000000000;
@@ -696,6 +783,8 @@ int main(void)
 		cmocka_unit_test(stolen_time_is_nobodys_stall),
 		cmocka_unit_test(hotspots_sum_up),
 		cmocka_unit_test(many_functions_take_bounded_room),
+		cmocka_unit_test(a_worker_takes_the_place_of_one_that_has_ended),
+		cmocka_unit_test(workers_that_find_no_place_are_counted),
 		cmocka_unit_test(a_window_shows_the_last_of_it),
 		cmocka_unit_test(hotspots_are_grouped),
 		cmocka_unit_test(what_has_not_come_back_is_reported),
