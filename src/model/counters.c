@@ -222,6 +222,14 @@ static void count_blames(struct counters *counters, const struct interval *inter
 	name_groups_release(&course.names);
 }
 
+/* Also of a name that was forgotten and is there again: its counts are new ones. */
+static void begin_new_names(struct counters *counters, const struct interval *interval)
+{
+	counters->groups.begin_ns = interval->start_realtime_ns;
+	counters->reasons.begin_ns = interval->start_realtime_ns;
+	counters->blames.begin_ns = interval->start_realtime_ns;
+}
+
 void counters_add(struct counters *counters, const struct interval *interval)
 {
 	if (!counters->intervals++) {
@@ -234,6 +242,7 @@ void counters_add(struct counters *counters, const struct interval *interval)
 	losses_add(&counters->losses, &interval->losses);
 	counters->self_cpu_ns += interval->self_cpu_ns;
 	counters->snapshot_ns = interval->snapshot_ns;
+	begin_new_names(counters, interval);
 	count_rows(counters, interval);
 	count_blames(counters, interval);
 	leaders_turn(&counters->all, interval->end_ns);

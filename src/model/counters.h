@@ -29,10 +29,10 @@
 #define COUNTERS_REASONS_EACH 8
 
 struct counters {
-	enum grouping by;    /* BY_PROCESS, by name, or BY_CGROUP, by path */
-	struct leaders all;  /* threads: its `rest`, as a group */
-	uint32_t unmeasured; /* 1 << enum state: not known of all threads */
-	struct leaders groups;
+	enum grouping by;	/* BY_PROCESS, by name, or BY_CGROUP, by path */
+	struct leaders all;	/* threads: its `rest`, as a group */
+	uint32_t unmeasured;	/* 1 << enum state: not known of all threads */
+	struct leaders groups;	/* begun_ns of these and the next two: CLOCK_REALTIME */
 	struct leaders reasons; /* one count, ns; struct wait_key */
 	struct reason_marks marks;
 	struct leaders blames; /* one count, ns; struct blame_key */

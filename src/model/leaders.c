@@ -104,6 +104,7 @@ static struct leader *leader_new(const struct leaders *leaders, uint64_t hash, c
 	leader->name[length] = '\0';
 	leader->length = length;
 	leader->hash = hash;
+	leader->begun_ns = leaders->begin_ns;
 	return leader;
 }
 

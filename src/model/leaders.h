@@ -40,6 +40,7 @@ struct leader {
 	uint64_t fresh_gauge;
 	double weight;
 	uint64_t fresh_weight;
+	uint64_t begun_ns; /* its counts have since then: leaders.begin_ns; of the others: 0 */
 	uint64_t seen_ns;  /* the last turn in which it was counted */
 	uint64_t since_ns; /* it leads */
 	bool is_seen;	   /* since the last turn */
@@ -57,8 +58,9 @@ struct leaders {
 	uint64_t key;	       /* of the hash */
 	struct leader rest;    /* counts of the others */
 	size_t leading;
-	uint64_t turn_ns; /* the last one */
-	uint64_t unnamed; /* times that a name found no room, and was counted with the others */
+	uint64_t turn_ns;  /* the last one */
+	uint64_t begin_ns; /* of what is counted now, by any clock: the caller's, for new names */
+	uint64_t unnamed;  /* times that a name found no room, and was counted with the others */
 };
 
 /* 0 or -ENOMEM. */

@@ -94,6 +94,12 @@ static void label(struct walker *walker, const char *name, const char *value)
 	walker->point.labels[walker->point.label_count++] = (struct metric_label){name, value};
 }
 
+/* The point that is next has counts of this one. */
+static void counts_of(struct walker *walker, const struct leader *leader)
+{
+	walker->point.begun_ns = leader->begun_ns;
+}
+
 /* The point has its labels. */
 static void point(struct walker *walker, uint64_t value)
 {
@@ -154,18 +160,20 @@ static void walk_group_states(struct walker *walker, const struct leader *group)
 	for (int i = 0; i < STATES; i++) {
 		if (!measures(walker, (enum state)i))
 			continue;
+		counts_of(walker, group);
 		label(walker, "group", name_of(group));
 		label(walker, "state", state_info[i].key);
 		point(walker, group->counts[i]);
 	}
 }
 
-static void walk_blocked(struct walker *walker, const char *group, enum state state,
-			 const char *reason, uint64_t ns)
+static void walk_blocked(struct walker *walker, const struct leader *leader, struct wait_key key,
+			 uint64_t ns)
 {
-	label(walker, "group", group);
-	label(walker, "state", state_info[state].key);
-	label(walker, "reason", reason);
+	counts_of(walker, leader);
+	label(walker, "group", key.group);
+	label(walker, "state", state_info[key.state].key);
+	label(walker, "reason", key.reason);
 	point(walker, ns);
 }
 
@@ -174,15 +182,18 @@ static void walk_group_blocked(struct walker *walker, const struct leader *group
 {
 	for (int i = 0; i < STATES; i++) {
 		enum state state = (enum state)i;
+		uint64_t other_ns = group->counts[COUNTERS_OTHER + i];
+		uint64_t unknown_ns = group->counts[COUNTERS_UNKNOWN + i];
 
 		if (!state_is_blocked(state) || !measures(walker, state))
 			continue;
-		if (group->counts[COUNTERS_OTHER + i])
-			walk_blocked(walker, name_of(group), state, OTHER,
-				     group->counts[COUNTERS_OTHER + i]);
-		if (group->counts[COUNTERS_UNKNOWN + i])
-			walk_blocked(walker, name_of(group), state, "unknown",
-				     group->counts[COUNTERS_UNKNOWN + i]);
+		if (other_ns)
+			walk_blocked(walker, group, (struct wait_key){name_of(group), state, OTHER},
+				     other_ns);
+		if (unknown_ns)
+			walk_blocked(walker, group,
+				     (struct wait_key){name_of(group), state, "unknown"},
+				     unknown_ns);
 	}
 }
 
@@ -194,10 +205,9 @@ static void walk_reasons(struct walker *walker)
 	       "Of the time of a group's blocked threads, what for.");
 	for (size_t i = 0; i < counters->reasons.count; i++) {
 		const struct leader *reason = counters->reasons.items[i];
-		struct wait_key key = counters_wait_key(reason);
 
 		if (counters_reason_leads(counters, reason))
-			walk_blocked(walker, key.group, key.state, key.reason, reason->counts[0]);
+			walk_blocked(walker, reason, counters_wait_key(reason), reason->counts[0]);
 	}
 	each_leader(walker, &counters->groups, walk_group_blocked);
 }
@@ -235,6 +245,7 @@ static void walk_waits(struct walker *walker, const struct leader *group)
 		histogram_of(group->counts + COUNTERS_LATENCY, WIRE_LATENCY_BUCKETS, FIRST_BOUND,
 			     group->counts[STATE_RUNNABLE]);
 
+	counts_of(walker, group);
 	label(walker, "group", name_of(group));
 	point_of(walker, &histogram);
 }
@@ -288,6 +299,7 @@ static void walk_blame(struct walker *walker, const struct leader *pair)
 
 	if (pair->name)
 		key = counters_blame_key(pair);
+	counts_of(walker, pair);
 	label(walker, "victim", key.victim);
 	label(walker, "culprit", key.culprit);
 	label(walker, "kind", pair->name ? key.kind : OTHER);

@@ -101,6 +101,7 @@ struct metric_point {
 	struct metric_label labels[METRIC_LABELS];
 	size_t label_count;
 	uint64_t value;
+	uint64_t begun_ns; /* counts since then, CLOCK_REALTIME; 0: since counting began */
 	const struct metric_histogram *histogram; /* in place of the value */
 };
 

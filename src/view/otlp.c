@@ -116,9 +116,10 @@ static void put_point(void *data, const struct metric_family *family,
 {
 	struct writer *writer = data;
 	bool is_cumulative = family->type == METRIC_COUNTER || point->histogram;
+	uint64_t start_ns = point->begun_ns ? point->begun_ns : writer->counters->start_realtime_ns;
 
 	if (is_cumulative)
-		protobuf_fixed(&writer->point, POINT_START, writer->counters->start_realtime_ns);
+		protobuf_fixed(&writer->point, POINT_START, start_ns);
 	protobuf_fixed(&writer->point, POINT_TIME, writer->counters->end_realtime_ns);
 	if (point->histogram)
 		put_histogram(writer, point->histogram);
