@@ -44,6 +44,28 @@ CONTRAST = """(() => {
 NAMELESS = """[...document.querySelectorAll('button, input, select, a, canvas, [tabindex]')].filter(one => one.getClientRects().length && !one.getAttribute('aria-hidden'))
   .filter(one => !(one.textContent.trim() || one.getAttribute('aria-label') || one.closest('label'))).map(one => one.outerHTML)"""
 
+#: Instead of the server that a page came from, one that has measured for 20 minutes, in periods of 5 s, 1 min and 1 h; it goes on by 5 s for each `asked`.
+LONG_MEASURED = """(() => {
+  const lengths = [5, 60, 3600], since = Date.parse('2026-11-27T08:00:00Z'), until = () => since + 1200e3 + asked * 5e3;
+  const periods = (seconds, from) => {
+    const list = [];
+    for (let start = since; start + seconds * 1e3 <= until(); start += seconds * 1e3)
+      if (start + seconds * 1e3 > from) list.push({ start: new Date(start).toISOString(), duration_ns: seconds * 1e9, all: { threads: 1, states_ns: { user: 1e9 }, run_queue_waits: [] }, groups: [], blame: [] });
+    return list;
+  };
+  window.asked = 0;
+  server.ask = async path => {
+    const parameters = new URLSearchParams(path.split('?')[1]);
+    if (path !== '/api/status') return periods(Number(parameters.get('step')) || 5, Number(parameters.get('from')));
+    asked++;
+    return { host: 'made', since: new Date(since).toISOString(), until: new Date(until()).toISOString(), period_lengths_ns: lengths.map(length => length * 1e9), interval_ns: 3600e9, findings: [] };
+  };
+  clearTimeout(timer);
+  get('step').length = 1;
+  source = null;
+  restart();
+})()"""
+
 
 def rows(page, table):
     return page.evaluate(f"[...document.querySelectorAll('#{table} tbody tr')].filter(row => row.children.length > 2).map(row => [...row.children].map(cell => cell.textContent))")
@@ -116,6 +138,20 @@ def test_a_page_follows_what_happens(tmp_path):
             page.until("!document.getElementById('error').hidden")
             assert "does not answer" in text(page, "error") and text(page, "live") == "no answer"
             assert rows(page, "groups"), "what was there stays"
+
+
+def test_what_a_page_shows_at_first_it_shows_later(tmp_path):
+    with serving("-i", "60s") as server, browser.Page(f"http://127.0.0.1:{server.port}/", tmp_path) as page:
+        # it asks again after an interval
+        page.until("Boolean(source)")
+        page.evaluate(LONG_MEASURED)
+        for polls in 1, 2, 3:
+            page.until(f"source && source.status.host === 'made' && Date.parse(source.status.until) === Date.parse(source.status.since) + 1200e3 + {polls} * 5e3")
+            # ten minutes, to which a first or last period may add its own length
+            assert 600e3 <= page.evaluate("source.periods[source.periods.length - 1].end - source.periods[0].start") < 660e3, polls
+            assert page.evaluate("source.periods.every((period, i, all) => !i || period.start === all[i - 1].end)")
+            page.evaluate("void poll()")
+        assert not page.errors, page.errors
 
 
 def test_findings_and_stalls_are_on_the_page(tmp_path):

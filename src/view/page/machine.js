@@ -291,7 +291,7 @@ async function poll() {
   if (!server || paused || isFile) return;
   let pause_ms = 2000;
   try {
-    const periods = await server.update(level(), Number(get('span').value) * 60000);
+    const periods = await server.update(level, Number(get('span').value) * 60000);
     if (isFile || paused) return;
     if (!source) offerSteps(periods.status);
     source = periods;
@@ -311,11 +311,10 @@ async function poll() {
 }
 
 // Which of the server's lengths of periods: the shortest that go back so far.
-function level() {
+function level(lengths) {
   if (get('step').value !== '') return Number(get('step').value);
-  const lengths = source ? source.status.period_lengths_ns : [], span = Number(get('span').value) * 60e9;
-  const found = lengths.findIndex(length => length * 720 >= span);
-  return lengths.length ? found < 0 ? lengths.length - 1 : found : 1;
+  const span = Number(get('span').value) * 60e9, found = lengths.findIndex(length => length * 720 >= span);
+  return found < 0 ? lengths.length - 1 : found;
 }
 
 function offerSteps(status) {

@@ -203,8 +203,9 @@ class Server {
     return response.json();
   }
 
-  // The coarsest up to `level`, and finer ones for what has come since, for as long as `span` ms.
-  async update(level, span) {
+  // The coarsest that `pick` says of the lengths that there are, and finer ones for what has come since, for as
+  // long as `span` ms. It is asked once they are known: what is kept of a length is complete for one coarsest alone.
+  async update(pick, span) {
     const status = await this.ask('/api/status'), lengths = status.period_lengths_ns;
     if (this.since !== status.since) this.forget();
     this.since = status.since;
@@ -212,7 +213,7 @@ class Server {
     const now = Date.parse(status.until);
     // its clock was set back
     if (this.kept.some(list => list && list.length && list[list.length - 1].end > now + 5000)) this.forget();
-    const top = Math.min(level, lengths.length - 1), periods = [];
+    const top = Math.min(pick(lengths), lengths.length - 1), periods = [];
     let after = now - span;
     for (let i = top; i >= 0; i--) {
       const reach = now - Math.min(span, 720 * lengths[i] / 1e6);
