@@ -82,8 +82,7 @@ char *text_valid(const char *text)
 	return valid;
 }
 
-/* Characters that move the cursor, change the writing direction or cannot be seen. */
-static bool is_hostile(uint32_t c)
+bool text_is_hostile(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x61c || c == 0x115f ||
 	       c == 0x1160 || c == 0x17b4 || c == 0x17b5 || (c >= 0x180b && c <= 0x180f) ||
@@ -140,7 +139,7 @@ size_t text_tame(char *text, size_t length, const char *format)
 		uint32_t character;
 
 		bytes = text_decode(text + at, end - at, &character);
-		if (is_hostile(character) && !(character == '\n' && lines)) {
+		if (text_is_hostile(character) && !(character == '\n' && lines)) {
 			text[used++] = '?';
 			continue;
 		}
@@ -180,7 +179,7 @@ size_t text_printable(char *into, size_t room, const char *from, size_t columns)
 	while (length && room) {
 		uint32_t character;
 		size_t bytes = text_decode(from, length, &character);
-		bool hostile = is_hostile(character);
+		bool hostile = text_is_hostile(character);
 		int wide = hostile || character < 0x80 ? 1 : wcwidth((wchar_t)character);
 
 		if (wide < 0) {
@@ -219,6 +218,16 @@ static bool is_literal(char c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
+/* Beyond 16 bits JSON has two halves of a character. */
+static void escape_json(struct output *out, uint32_t character)
+{
+	if (character < 0x10000)
+		output_format(out, "\\u%04x", (unsigned int)character);
+	else
+		output_format(out, "\\u%04x\\u%04x", (unsigned int)(0xd7c0 + (character >> 10)),
+			      (unsigned int)(0xdc00 | (character & 0x3ff)));
+}
+
 void text_json(struct output *out, const char *text)
 {
 	size_t length = strlen(text), plain = 0;
@@ -235,10 +244,10 @@ void text_json(struct output *out, const char *text)
 
 		if (character == '"' || character == '\\')
 			output_format(out, "\\%c", (char)character);
-		else if (character < 0x20 || (character >= 0x7f && character < 0xa0))
-			output_format(out, "\\u%04x", (unsigned int)character);
 		else if (character == REPLACEMENT)
 			output_string(out, "\xef\xbf\xbd");
+		else if (text_is_hostile(character))
+			escape_json(out, character);
 		else
 			output_bytes(out, text, bytes);
 		text += bytes;
@@ -260,10 +269,7 @@ static const char *entity_of(uint32_t character)
 	case '"':
 		return "&quot;";
 	default:
-		return character == REPLACEMENT || character < 0x20 ||
-				       (character >= 0x7f && character < 0xa0)
-			       ? "\xef\xbf\xbd"
-			       : NULL;
+		return text_is_hostile(character) ? "\xef\xbf\xbd" : NULL;
 	}
 }
 
@@ -304,7 +310,7 @@ void text_csv(struct output *out, const char *text)
 		uint32_t character;
 		size_t bytes = text_decode(text, length, &character);
 
-		if (is_hostile(character))
+		if (text_is_hostile(character))
 			output_char(out, '?');
 		else
 			output_bytes(out, text, bytes);

@@ -7,6 +7,7 @@
 #define DWELL_BASE_TEXT_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,12 @@ size_t text_encode(char into[4], uint32_t character);
 
 /* A copy that is valid UTF-8: 0xfffd in place of each byte that is not. NULL: no memory. */
 char *text_valid(const char *text);
+
+/*
+ * Characters that move the cursor, change the writing direction or cannot be seen; and 0xfffd,
+ * which stands for bytes that may do so where they are not read as UTF-8.
+ */
+bool text_is_hostile(uint32_t character);
 
 /* The ending of a noun behind a count. */
 static inline const char *text_plural(uint64_t count)
@@ -57,10 +64,10 @@ text_format(char *room, size_t bytes, size_t *ret_length, const char *format, va
  */
 void text_padded(struct output *out, const char *from, size_t columns);
 
-/* As a JSON string with its quotes. Invalid bytes become U+FFFD. */
+/* As a JSON string with its quotes. Hostile characters are escaped; invalid bytes become U+FFFD. */
 void text_json(struct output *out, const char *text);
 
-/* As text of an HTML page, also in a quoted attribute. Control characters and invalid bytes become
+/* As text of an HTML page, also in a quoted attribute. Hostile characters and invalid bytes become
  * U+FFFD. */
 void text_html(struct output *out, const char *text);
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "model/blame.h"
 #include "model/counters_parts.h"
 #include "model/losses.h"
@@ -71,6 +72,17 @@ const char *counters_group(const struct counters *counters, const struct session
 	return path ? path : "unknown";
 }
 
+/* Names that look alike once they are printable are one group: no two series have the same labels.
+ */
+static struct leader *group_at(struct counters *counters, const char *name)
+{
+	struct counters_key key;
+
+	counters_key_set(&key, name);
+	return key.is_cut ? &counters->groups.rest
+			  : leaders_at(&counters->groups, key.bytes, key.length - 1);
+}
+
 static void count_row(struct leader *group, const struct row *row)
 {
 	for (int i = 0; i < STATES; i++)
@@ -100,7 +112,7 @@ static void count_rows(struct counters *counters, const struct interval *interva
 			const char *name = counters_group(counters, interval->session,
 							  row->cgroup_id, row->process);
 
-			group = leaders_at(&counters->groups, name, strlen(name));
+			group = group_at(counters, name);
 		}
 		count_row(group, row);
 		counters_count_reasons(counters, near, group, row, interval->session);
@@ -108,6 +120,13 @@ static void count_rows(struct counters *counters, const struct interval *interva
 		counters->unmeasured |= row->unmeasured;
 		last = row;
 	}
+}
+
+void counters_key_set(struct counters_key *key, const char *text)
+{
+	key->length = 0;
+	key->is_cut = false;
+	counters_key_add(key, text);
 }
 
 /* Not by printf(), as a busy machine has 50,000 an interval. */
@@ -120,7 +139,8 @@ void counters_key_add(struct counters_key *key, const char *text)
 		return;
 	}
 	memcpy(key->bytes + key->length, text, bytes);
-	key->length += bytes;
+	key->length += text_tame(key->bytes + key->length, bytes - 1, "%s");
+	key->bytes[key->length++] = '\0';
 }
 
 /*
@@ -150,9 +170,7 @@ static struct leader *find_blame(struct counters *counters, const struct blame_n
 	struct counters_key key;
 
 	_Static_assert(STATES < 'z' - 'A', "a character each");
-	key.length = 0;
-	key.is_cut = false;
-	counters_key_add(&key, of->victim);
+	counters_key_set(&key, of->victim);
 	counters_key_add(&key, culprit_key(of->kind));
 	counters_key_add(&key, of->culprit);
 	counters_key_add(&key, state);

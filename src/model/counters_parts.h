@@ -8,13 +8,15 @@
 /* Names of groups, words, a state. */
 #define COUNTERS_KEY_BYTES 8512
 
-/* A key of parts that end in NUL. All zeros is empty. */
+/* A key of parts that end in NUL. */
 struct counters_key {
 	size_t length;
 	bool is_cut; /* there was no room */
 	char bytes[COUNTERS_KEY_BYTES];
 };
 
+/* Of the first part, and one more; each is made printable: what is served shows it in terminals. */
+void counters_key_set(struct counters_key *key, const char *text);
 void counters_key_add(struct counters_key *key, const char *text);
 
 /* Most threads of a group wait for the same few reasons: where these are counted. */

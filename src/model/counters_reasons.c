@@ -31,9 +31,7 @@ static struct leader *find_reason(struct counters *counters, const struct leader
 	reason_format(reason, sizeof(reason), site, session_is_native(session));
 	if (!*reason)
 		return NULL;
-	key.length = 0;
-	key.is_cut = false;
-	counters_key_add(&key, group->name);
+	counters_key_set(&key, group->name);
 	counters_key_add(&key, state_text);
 	counters_key_add(&key, reason);
 	return key.is_cut ? &counters->reasons.rest

@@ -18,11 +18,6 @@ static bool is_id(const char *text)
 	return strspn(text, "0123456789abcdef") >= CONTAINER_ID_BYTES - 1;
 }
 
-static bool is_control(uint32_t character)
-{
-	return character < 0x20 || (character >= 0x7f && character < 0xa0);
-}
-
 void container_name_set(struct container_name *into, const char *name)
 {
 	size_t left = strlen(name), used = 0;
@@ -32,7 +27,7 @@ void container_name_set(struct container_name *into, const char *name)
 		size_t taken = text_decode(name, left, &character), length;
 		char bytes[4];
 
-		length = text_encode(bytes, is_control(character) ? '?' : character);
+		length = text_encode(bytes, text_is_hostile(character) ? '?' : character);
 		if (used + length >= sizeof(into->name))
 			break;
 		memcpy(into->name + used, bytes, length);

@@ -59,12 +59,11 @@ static void label(struct writer *writer, const char *name, const char *value)
 		char bytes[4];
 		size_t length = text_decode(value, left, &character);
 
-		if (character == '\n')
-			output_string(out, "\\n");
-		else if (character == '"' || character == '\\')
-			output_char(out, '\\'), output_char(out, (char)character);
-		else
-			output_bytes(out, bytes, text_encode(bytes, character));
+		if (text_is_hostile(character)) /* a line end, too */
+			character = '?';
+		if (character == '"' || character == '\\')
+			output_char(out, '\\');
+		output_bytes(out, bytes, text_encode(bytes, character));
 		value += length;
 		left -= length;
 	}

@@ -26,7 +26,7 @@ struct exposition_extra {
 };
 
 /*
- * Label values may be any bytes: what is no valid UTF-8 becomes U+FFFD. `extra`: NULL, or in
+ * Label values may be any bytes: what could disturb a terminal becomes a "?". `extra`: NULL, or in
  * EXPOSITION_TEXT.
  */
 void exposition_write(struct output *out, const struct metrics_input *input,

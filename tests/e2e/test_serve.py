@@ -481,16 +481,31 @@ def test_systemd_hands_over_sockets_and_hears_when_it_is_ready(tmp_path):
             assert f"http://127.0.0.1:{port}/" in process.stderr.read()
 
 
+def harmless(text):
+    """What a terminal that takes it for UTF-8, or for bytes, neither obeys nor turns around."""
+    hostile = [character for character in text if ord(character) < 0x20 and character != "\n" or 0x7F <= ord(character) < 0xA0 or character in "\u202e\ufeff\ufffd"]
+    assert not hostile, hostile
+    return text
+
+
 def test_names_of_groups_may_be_anything():
-    """Quotes, backslashes, line ends and bytes that are no text, as label values and in JSON."""
-    name = b'a"b\\c\nd\xff'
-    program = "import ctypes, time; ctypes.CDLL(None).prctl(15, %r); time.sleep(60)" % name
-    with subprocess.Popen(["/usr/bin/python3", "-c", program]) as process, serving("--by", "process", "--groups", "500") as server:
-        metrics = server.metrics()
-        shown = 'a"b\\c\nd\ufffd'
-        assert any(key[0] == "dwell_group_threads" and key[2] == shown for key in metrics)
+    """Quotes, backslashes, line ends, what a terminal obeys, and bytes that are no text: as label values and in JSON. Those that look alike are one."""
+    names = (b'a"\\\n\x1b]\x07\r\xc2\x9b\xe2\x80\xae', b'a"\\\r\x1b]\xff\n\xc2\x9d\x07')
+    program = "import ctypes, sys, time; ctypes.CDLL(None).prctl(15, sys.stdin.buffer.read()); print(flush=True); time.sleep(60)"
+    with contextlib.ExitStack() as running:
+        for name in names:
+            process = running.enter_context(subprocess.Popen(["/usr/bin/python3", "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+            running.callback(process.kill)
+            process.stdin.write(name + b"\0")
+            process.stdin.close()
+            process.stdout.readline()
+        server = running.enter_context(serving("--by", "process", "--groups", "500"))
+        shown = 'a"\\??]????'
+        assert [value for key, value in server.metrics().items() if key[0] == "dwell_group_threads" and key[2] == shown] == [2]
         assert any(group["group"] == shown for group in server.json("/api/history")[-1]["groups"])
-        process.kill()
+        for path in "/metrics", "/api/history", "/api/status":
+            harmless(server.ask(path)[2].decode())
+        harmless(server.ask("/metrics", headers={"Accept": "application/openmetrics-text"})[2].decode())
 
 
 def test_the_store_keeps_recordings_and_survives_a_full_disk(tmp_path):

@@ -233,6 +233,8 @@ CASE(hostile_names_cannot_break_json)
 			    "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""); /* surrogate */
 	assert_string_equal(in_json("cut\xe2\x82"), "\"cut\xef\xbf\xbd\xef\xbf\xbd\"");
 	assert_string_equal(in_json("\xc2\x9b"), "\"\\u009b\""); /* C1: CSI */
+	/* right to left, and a tag without width */
+	assert_string_equal(in_json("\xe2\x80\xae\xf3\xa0\x80\x81"), "\"\\u202e\\udb40\\udc01\"");
 }
 
 static const char *in_terminal(const char *text, size_t columns)
@@ -351,7 +353,9 @@ CASE(html_has_no_markup_of_a_text)
 
 	assert_int_equal(output_init(&out, -1), 0);
 	text_html(&out, "a<b>&\"é\n\xff");
-	assert_string_equal(written(&out), "a&lt;b&gt;&amp;&quot;é\xef\xbf\xbd\xef\xbf\xbd");
+	text_html(&out, "\xe2\x80\xae");
+	assert_string_equal(written(&out),
+			    "a&lt;b&gt;&amp;&quot;é\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 	output_release(&out);
 }
 

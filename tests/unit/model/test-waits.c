@@ -271,6 +271,51 @@ CASE(sites_with_the_same_words_are_one_reason)
 	counters_release(&counters);
 }
 
+/* Of two names that a terminal must not get, in the one or the other form. */
+CASE(names_that_are_printed_alike_are_one_group)
+{
+	struct row rows[] = {blocked(STATE_LOCK, 5, 5), blocked(STATE_LOCK, 7, 7)};
+	struct blame blames[] = {
+		{.state = STATE_LOCK,
+		 .kind = WIRE_CULPRIT_THREAD,
+		 .victim = {.tid = 1},
+		 .total_ns = 5},
+		{.state = STATE_LOCK,
+		 .kind = WIRE_CULPRIT_THREAD,
+		 .victim = {.tid = 2},
+		 .total_ns = 7},
+	};
+	struct interval interval = {.end_ns = NS_PER_S,
+				    .rows = rows,
+				    .row_count = 2,
+				    .blames = blames,
+				    .blame_count = 2,
+				    .session = &session};
+	static const char *const names[] = {"a\x1b\xc2\x9b", "a\r\xe2\x80\xae"};
+	struct counters counters;
+	struct blame_key key;
+
+	for (int i = 0; i < 2; i++) {
+		snprintf(rows[i].process, sizeof(rows[i].process), "%s", names[i]);
+		snprintf(blames[i].victim.process, sizeof(blames[i].victim.process), "%s",
+			 names[i]);
+		snprintf(blames[i].culprit.process, sizeof(blames[i].culprit.process), "%s",
+			 names[1 - i]);
+	}
+	assert_int_equal(counters_init(&counters, BY_PROCESS, 3, 0), 0);
+	counters_add(&counters, &interval);
+	assert_sums(&counters);
+	assert_int_equal(counters.groups.count, 1);
+	assert_string_equal(counters.groups.items[0]->name, "a??");
+	assert_int_equal(counters.groups.items[0]->counts[STATE_LOCK], 12);
+	assert_string_equal(counters_wait_key(counters.reasons.items[0]).group, "a??");
+	assert_int_equal(counters.blames.count, 1);
+	key = counters_blame_key(counters.blames.items[0]);
+	assert_string_equal(key.victim, "a??");
+	assert_string_equal(key.culprit, "a??");
+	counters_release(&counters);
+}
+
 static struct blame owed_to(const char *comm)
 {
 	struct blame blame = {.state = STATE_RUNNABLE,
@@ -345,6 +390,7 @@ int main(void)
 		cmocka_unit_test(of_a_wait_that_began_earlier_the_rest_is_of_the_interval),
 		cmocka_unit_test(reasons_of_a_group_add_up_and_never_go_back),
 		cmocka_unit_test(sites_with_the_same_words_are_one_reason),
+		cmocka_unit_test(names_that_are_printed_alike_are_one_group),
 		cmocka_unit_test(a_name_has_a_cgroup_where_all_of_its_threads_are_in_one),
 	};
 
