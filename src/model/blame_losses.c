@@ -51,6 +51,34 @@ static int by_total(const void *left, const void *right)
 	return (a->shares > b->shares) - (a->shares < b->shares);
 }
 
+/* Before they are sorted by what was lost, those of a party are beside each other. */
+static void mark_first(const struct blame_losses *losses, enum blame_side side)
+{
+	size_t first = 0;
+
+	for (size_t i = 0; i < losses->count; i++) {
+		struct blame_loss *loss = &losses->items[i];
+		bool is_same = i && !blame_compare_parties(blame_loss_party(loss - 1, side),
+							   blame_loss_party(loss, side));
+
+		if (is_same && by_total(&losses->items[first], loss) < 0)
+			continue;
+		if (is_same)
+			losses->items[first].is_first = false;
+		loss->is_first = true;
+		first = i;
+	}
+}
+
+size_t blame_losses_parties(const struct blame_losses *losses, size_t count)
+{
+	size_t parties = 0;
+
+	for (size_t i = 0; i < count; i++)
+		parties += losses->items[i].is_first;
+	return parties;
+}
+
 static bool is_shown(const struct blame *blame, enum blame_side side, bool all_states)
 {
 	if (!blame->total_ns || (!all_states && !state_is_lost(blame->state)))
@@ -89,6 +117,7 @@ int blame_losses_find(struct blame_losses *ret_losses, const struct interval *in
 		loss->total_ns += blame->total_ns;
 		loss->ended_ns += blame->goes_on ? 0 : blame->total_ns;
 	}
+	mark_first(&losses, side);
 	if (losses.count)
 		qsort(losses.items, losses.count, sizeof(*losses.items), by_total);
 	*ret_losses = losses;

@@ -12,6 +12,7 @@ struct blame_loss {
 	size_t count;
 	uint64_t total_ns;
 	uint64_t ended_ns; /* of it in waits that do not go on */
+	bool is_first;	   /* of what this party lost, or cost, in any state */
 };
 
 /* All zeros is empty. The shares are the interval's. */
@@ -24,6 +25,8 @@ struct blame_losses {
 /* With `all_states` also of those in which no time is lost. 0 or -ENOMEM. */
 int blame_losses_find(struct blame_losses *ret_losses, const struct interval *interval,
 		      enum blame_side side, bool all_states) must_check;
+/* Whose losses the first `count` are: one may have several, of a state each. */
+size_t blame_losses_parties(const struct blame_losses *losses, size_t count);
 void blame_losses_release(struct blame_losses *losses);
 
 #define cleanup_blame_losses cleanup(blame_losses_release)

@@ -271,6 +271,19 @@ static void write_unlost(const struct view *view, const struct interval *interva
 			      : "; -a shows what ended it");
 }
 
+/* Of victims, or culprits: not of rows, of which many have lost nothing. */
+static void write_title(const struct view *view, const struct interval *interval,
+			const struct blame_losses *losses, size_t shown)
+{
+	size_t total = blame_losses_parties(losses, losses->count);
+	char noun[16];
+
+	snprintf(noun, sizeof(noun), "%s%s", view->blame == BLAME_CAUSED ? "culprit" : "victim",
+		 text_plural(total));
+	page_title(view, interval, session_has_blame(interval->session) ? noun : NULL, total,
+		   blame_losses_parties(losses, shown));
+}
+
 int page_blame(const struct view *view, const struct interval *interval)
 {
 	cleanup_blame_losses struct blame_losses losses = {0};
@@ -281,7 +294,7 @@ int page_blame(const struct view *view, const struct interval *interval)
 	if (blame_losses_find(&losses, interval, view->blame, view->show_idle) < 0)
 		return -ENOMEM;
 	shown = view->order.top && view->order.top < losses.count ? view->order.top : losses.count;
-	page_title(view, interval, interval->row_count, interval->row_count);
+	write_title(view, interval, &losses, shown);
 	if (!session_has_blame(interval->session))
 		output_format(view->out, "%s\n", blame_absent(interval->session));
 	else if (view->findings && !is_caused)

@@ -210,8 +210,8 @@ static void write_machine(struct output *out, const struct interval *interval)
 		      100 * interval_stolen_share(interval));
 }
 
-void page_title(const struct view *view, const struct interval *interval, size_t total,
-		size_t shown)
+void page_title(const struct view *view, const struct interval *interval, const char *noun,
+		size_t total, size_t shown)
 {
 	const struct wire_losses *losses = &interval->losses;
 	time_t seconds = (time_t)(interval->start_realtime_ns / NS_PER_S);
@@ -221,10 +221,9 @@ void page_title(const struct view *view, const struct interval *interval, size_t
 	localtime_r(&seconds, &tm);
 	strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
 	duration_format(length, sizeof(length), interval->end_ns - interval->start_ns);
-	output_format(view->out, "%s  %s%s  %zu %s%s, %zu shown  ", clock, length,
-		      interval->final ? " (last)" : "", total,
-		      view->programs ? "program" : grouping_noun(view->by, total),
-		      view->programs ? text_plural(total) : "", shown);
+	output_format(view->out, "%s  %s%s  ", clock, length, interval->final ? " (last)" : "");
+	if (noun)
+		output_format(view->out, "%zu %s, %zu shown  ", total, noun, shown);
 	write_sources(view->out, interval->session);
 	/* with counters alone, DISK and SWAP depend on it */
 	if (interval->session->wire.source == WIRE_SOURCE_TASKSTATS &&
@@ -241,7 +240,11 @@ void page_interval(const struct view *view, const struct interval *interval, siz
 {
 	size_t shown = view_rows(view, interval);
 
-	page_title(view, interval, total, shown);
+	page_title(view, interval,
+		   !view->programs ? grouping_noun(view->by, total)
+		   : total == 1	   ? "program"
+				   : "programs",
+		   total, shown);
 	if (shown)
 		write_heading(view, interval->session);
 	for (size_t i = 0; i < shown; i++)

@@ -49,9 +49,9 @@ size_t view_rows(const struct view *view, const struct interval *interval);
 
 /* The page of text: percentages of the time each row existed; of `total` rows these are left. */
 void page_interval(const struct view *view, const struct interval *interval, size_t total);
-/* Its first line. */
-void page_title(const struct view *view, const struct interval *interval, size_t total,
-		size_t shown);
+/* Its first line. `noun`: of what there are `total`; NULL: how many is not known. */
+void page_title(const struct view *view, const struct interval *interval, const char *noun,
+		size_t total, size_t shown);
 /* Who lost most, and because of whom: of the blame, not of the rows. 0 or -ENOMEM. */
 int page_blame(const struct view *view, const struct interval *interval) must_check;
 void page_child(const struct view *view, const struct wire_child *child);

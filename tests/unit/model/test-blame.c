@@ -717,6 +717,33 @@ CASE(many_culprits_of_a_name_are_one_line)
 	assert_int_equal(rest_ns, 101);
 }
 
+static struct blame lost_by(unsigned int pid, enum state state, uint64_t total_ns)
+{
+	return (struct blame){.state = state,
+			      .kind = WIRE_CULPRIT_THREAD,
+			      .victim = {.pid = pid, .tid = pid},
+			      .culprit = {.pid = 50, .tid = 50 + state},
+			      .total_ns = total_ns};
+}
+
+CASE(victims_are_counted_once_each_whatever_they_lost)
+{
+	struct blame blames[] = {lost_by(1, STATE_LOCK, 300), lost_by(1, STATE_DISK, 5),
+				 lost_by(1, STATE_RUNNABLE, 400), lost_by(2, STATE_LOCK, 350),
+				 lost_by(3, STATE_SLEEP, 900)};
+	struct interval interval = {.blames = blames, .blame_count = ARRAY_SIZE(blames)};
+	static const size_t parties[] = {0, 1, 2, 2, 2};
+	cleanup_blame_losses struct blame_losses losses = {0}, caused = {0};
+
+	/* runnable of 1, lock of 2, lock and disk of 1 */
+	assert_int_equal(blame_losses_find(&losses, &interval, BLAME_SUFFERED, false), 0);
+	assert_int_equal(losses.count, 4);
+	for (size_t i = 0; i < ARRAY_SIZE(parties); i++)
+		assert_int_equal(blame_losses_parties(&losses, i), parties[i]);
+	assert_int_equal(blame_losses_find(&caused, &interval, BLAME_CAUSED, false), 0);
+	assert_int_equal(blame_losses_parties(&caused, caused.count), 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -745,6 +772,7 @@ int main(void)
 		cmocka_unit_test(no_wait_of_a_group_goes_on_after_its_end),
 		cmocka_unit_test(who_holds_a_lock_is_named_in_a_process_too),
 		cmocka_unit_test(many_culprits_of_a_name_are_one_line),
+		cmocka_unit_test(victims_are_counted_once_each_whatever_they_lost),
 	};
 
 	return RUN(cases);
