@@ -202,6 +202,20 @@ size_t text_printable(char *into, size_t room, const char *from, size_t columns)
 	return width;
 }
 
+void text_end(char *into, size_t room, const char *from, size_t columns)
+{
+	size_t length = strlen(from), characters = 0, at = 0, used;
+	uint32_t character;
+
+	for (size_t i = 0; i < length; characters++)
+		i += text_decode(from + i, length - i, &character);
+	/* one column less for the sign that it is cut */
+	for (size_t left = characters; characters > columns && left > columns - 1; left--)
+		at += text_decode(from + at, length - at, &character);
+	used = (size_t)snprintf(into, room, "%s", at ? "…" : "");
+	text_printable(into + used, room - used, from + at, columns - (at > 0));
+}
+
 void text_padded(struct output *out, const char *from, size_t columns)
 {
 	char shown[1024];

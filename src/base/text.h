@@ -45,6 +45,10 @@ static inline const char *text_plural(uint64_t count)
  */
 size_t text_printable(char *into, size_t room, const char *from, size_t columns);
 
+/* The same; of what takes more columns the end, which says more of a long name, behind an ellipsis.
+ */
+void text_end(char *into, size_t room, const char *from, size_t columns);
+
 /*
  * What printf() made of `format`, in place: of what the arguments brought, the same characters
  * become '?', and so do line ends. What the format has before its first and behind its last

@@ -214,14 +214,7 @@ void blocked_cut_parameters(char *name)
 void blocked_write_name(struct output *out, const char *name, size_t columns)
 {
 	char cut[BLOCKED_NAME_BYTES + 4];
-	size_t length = strlen(name), characters = 0, at = 0;
-	uint32_t character;
 
-	for (size_t i = 0; i < length; characters++)
-		i += text_decode(name + i, length - i, &character);
-	/* one column less for the sign that it is cut */
-	for (size_t left = characters; characters > columns && left > columns - 1; left--)
-		at += text_decode(name + at, length - at, &character);
-	snprintf(cut, sizeof(cut), "%s%s", at ? "…" : "", name + at);
+	text_end(cut, sizeof(cut), name, columns);
 	text_padded(out, cut, columns);
 }

@@ -10,7 +10,11 @@
 
 #define THREAD_REMARKS_MAX  16
 #define THREAD_REMARK_BYTES 400
-#define CULPRIT_WORDS_BYTES 192
+#define CULPRIT_WORDS_BYTES 256
+
+/* Of the longest that is said of a culprit: "ended by 0123456789abcdef itself, meanwhile runnable".
+ */
+#define COMPARE_BECAUSE_COLUMNS 52
 
 struct thread_comparison {
 	const char *const *paths; /* two */

@@ -8,7 +8,6 @@
 
 #define PATH_COLUMNS	60
 #define PROGRAM_COLUMNS 16
-#define BECAUSE_COLUMNS 44
 #define SENTENCES	3
 #define DEFAULT_ROWS	20
 
@@ -199,7 +198,7 @@ static void write_row(struct output *out, const struct share_comparison *compari
 	output_format(out, "  %-8s  ",
 		      row->key->level == SHARE_PROGRAM ? "all lost"
 						       : state_info[row->key->state].key);
-	text_padded(out, because, BECAUSE_COLUMNS);
+	text_padded(out, because, COMPARE_BECAUSE_COLUMNS);
 	write_share(out, &row->sides[0]);
 	write_share(out, &row->sides[1]);
 	write_change(out, row);
@@ -220,7 +219,7 @@ static void write_rows(struct output *out, const struct thread_comparison *pair)
 		}
 		if (!shown++)
 			output_format(out, "\n%-9s  %-*s  %-8s  %-*s %8s %8s %9s %6s\n", "",
-				      PROGRAM_COLUMNS, "PROGRAM", "STATE", BECAUSE_COLUMNS,
+				      PROGRAM_COLUMNS, "PROGRAM", "STATE", COMPARE_BECAUSE_COLUMNS,
 				      "BECAUSE OF", "A", "B", "CHANGE", "p");
 		write_row(out, pair->comparison, row);
 	}

@@ -9,7 +9,7 @@
 #include "view/compare_threads.h"
 
 #define NAME_COLUMNS 16
-#define CODE_COLUMNS 40
+#define CODE_COLUMNS (COMPARE_BECAUSE_COLUMNS - 3) /* behind "in " */
 /* From less than this part of it a share is new, for a person. */
 #define TIMES_MOST 100
 /* As many more or fewer threads are worth a word. */
@@ -59,16 +59,13 @@ static void describe_culprit(char *into, size_t room, const struct share_compari
 		 key->flags & SHARE_MEANWHILE ? meanwhile_key(key->meanwhile) : "");
 }
 
-/* The end of a long name says more than its beginning. */
 static void describe_code(char *into, size_t room, const struct share_comparison *comparison,
 			  const struct share_key *key)
 {
 	const char *name = share_function(comparison->sides[0]->keys, key->culprit);
-	size_t length = strlen(name);
 	char shown[CODE_COLUMNS * 4 + 1];
 
-	text_printable(shown, sizeof(shown),
-		       length > CODE_COLUMNS ? name + length - CODE_COLUMNS : name, CODE_COLUMNS);
+	text_end(shown, sizeof(shown), name, CODE_COLUMNS);
 	snprintf(into, room, "in %s", *shown ? shown : "code that is not known");
 }
 

@@ -324,6 +324,21 @@ CASE(printable_text_respects_its_room)
 	assert_string_equal(small, "");
 }
 
+CASE(of_a_long_name_there_is_the_end)
+{
+	char shown[64], small[6];
+
+	setlocale(LC_ALL, "C.UTF-8");
+	text_end(shown, sizeof(shown), "abcdef", 6);
+	assert_string_equal(shown, "abcdef");
+	text_end(shown, sizeof(shown), "abcdefg", 6);
+	assert_string_equal(shown, "…cdefg");
+	text_end(shown, sizeof(shown), "abcd\x1b\xc3\xa9g", 4);
+	assert_string_equal(shown, "…?\xc3\xa9g");
+	text_end(small, sizeof(small), "abcdefg", 6);
+	assert_string_equal(small, "…cd");
+}
+
 CASE(csv_quotes_what_it_must)
 {
 	struct output out;
@@ -565,6 +580,7 @@ int main(void)
 		cmocka_unit_test(hostile_arguments_cannot_break_a_line),
 		cmocka_unit_test(output_is_harmless_however_long),
 		cmocka_unit_test(printable_text_respects_its_room),
+		cmocka_unit_test(of_a_long_name_there_is_the_end),
 		cmocka_unit_test(csv_quotes_what_it_must),
 		cmocka_unit_test(html_has_no_markup_of_a_text),
 		cmocka_unit_test(output_grows_in_memory),
