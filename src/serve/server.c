@@ -329,8 +329,32 @@ static const char *const profile_formats[WEB_PROFILE_KINDS] = {"pprof", "html", 
 static const char *const profile_types[WEB_PROFILE_KINDS] = {"application/octet-stream",
 							     "text/html; charset=utf-8", TEXT_TYPE};
 
-/* Or one, beside the recording that a trigger has begun. */
-#define BUSY_TEXT "two profiles are being taken already\n"
+/*
+ * What takes the places: jobs that no one asked for, and for the rest profiles that others have.
+ * Of these one may wait for the same refusal, so that they are not counted.
+ */
+static void refuse_busy(struct server *server, const struct web_question *question)
+{
+	static const char *const profiles = "a profile";
+	const char *taken[JOBS_AT_ONCE];
+	size_t count = 0;
+	char words[160];
+
+	_Static_assert(JOBS_AT_ONCE == 2, "so many are named");
+	if (server->flight_job)
+		taken[count++] = "a trigger's recording";
+	if (server->push.profile_job)
+		taken[count++] = "a profile for --push";
+	while (count < JOBS_AT_ONCE)
+		taken[count++] = profiles;
+	if (taken[0] == profiles)
+		snprintf(words, sizeof(words), "two profiles are being taken already\n");
+	else
+		snprintf(words, sizeof(words),
+			 "%s and %s are being taken already: there is room for two\n", taken[1],
+			 taken[0]);
+	refuse(server, question, HTTP_BUSY, words);
+}
 
 static void begin_profile(struct server *server, const struct web_question *question)
 {
@@ -349,7 +373,7 @@ static void begin_profile(struct server *server, const struct web_question *ques
 		job_add(&job, "%s", state_info[state - 1].key);
 	}
 	if (!place || !jobs_run(server->jobs, &job)) {
-		refuse(server, question, HTTP_BUSY, BUSY_TEXT);
+		refuse_busy(server, question);
 		return;
 	}
 	*place = (struct profile_jobs){job.number, *question};
@@ -380,9 +404,12 @@ static int on_job_end(void *data, struct error *error)
 
 	if (result <= 0)
 		return result < 0 ? server_gone("starts jobs", error) : 0;
-	if (end.number == server->flight_job && end.status)
-		server_note(server, "what followed a trigger was not recorded: %s",
-			    end.status == -EBUSY ? "two jobs run already" : end.error);
+	if (end.number == server->flight_job) {
+		server->flight_job = 0;
+		if (end.status)
+			server_note(server, "what followed a trigger was not recorded: %s",
+				    end.status == -EBUSY ? "two jobs run already" : end.error);
+	}
 	if (server_push_job_end(server, &end, fd))
 		return 0;
 	profile = find_profile(server, end.number);
@@ -392,7 +419,7 @@ static int on_job_end(void *data, struct error *error)
 		web_host_answer_file(server->web, profile->question.number, HTTP_OK,
 				     profile_types[profile->question.arguments[2]], fd, end.length);
 	else if (end.status == -EBUSY)
-		refuse(server, &profile->question, HTTP_BUSY, BUSY_TEXT);
+		refuse_busy(server, &profile->question);
 	else
 		refuse(server, &profile->question, HTTP_ERROR,
 		       *end.error ? end.error : "the profile could not be taken\n");

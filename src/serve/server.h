@@ -58,7 +58,7 @@ struct server {
 		struct server *server;
 		size_t index;
 	} stall_sources[STALL_WATCHES];
-	uint64_t flight_job;
+	uint64_t flight_job; /* the last one; 0: it has ended */
 	struct server_push {
 		struct push_host *host; /* NULL: nothing is pushed */
 		char name[65];		/* the machine's */

@@ -232,6 +232,29 @@ def test_a_profile_that_no_one_waits_for_is_ended():
         assert status == 200
 
 
+@contextlib.contextmanager
+def profiling(server):
+    """A profile that is longer than any test."""
+    with socket.create_connection(("127.0.0.1", server.port)) as client:
+        client.sendall(b"GET /debug/pprof/profile?seconds=300 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        wait_for(lambda: any("profile -d 300s" in (doing(pid) or "") for pid in descendants(server.process.pid)))
+        yield
+
+
+def test_what_takes_the_places_of_profiles_is_said(tmp_path):
+    again = "/debug/pprof/profile?seconds=1"
+    with serving("--store", tmp_path, "-i", "100ms", "--trigger", "idle>0.1", "--trigger-after", "300s", "--trigger-pause", "1h") as flying:
+        wait_for(lambda: any("record --stacks" in (doing(pid) or "") for pid in descendants(flying.process.pid)))
+        with profiling(flying):
+            status, _, body = flying.ask(again)
+            assert status == 503 and body == b"a profile and a trigger's recording are being taken already: there is room for two\n"
+    with serving() as asked, profiling(asked):
+        with socket.create_connection(("127.0.0.1", asked.port)) as client:
+            client.sendall(b"GET /debug/pprof/profile?seconds=299 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            wait_for(lambda: any("profile -d 299s" in (doing(pid) or "") for pid in descendants(asked.process.pid)))
+            assert asked.ask(again)[::2] == (503, b"two profiles are being taken already\n")
+
+
 def test_a_profile_is_taken_of_the_machine(server):
     with subprocess.Popen([WORKLOAD, "mixed"], stdout=subprocess.DEVNULL) as load:
         status, headers, body = server.ask("/debug/pprof/profile?seconds=1&format=folded")
