@@ -158,11 +158,15 @@ static int run(struct report *report, struct error *error)
 	struct replay replay = {
 		.audience = {.data = report, .interval = add_interval, .child = keep_child}};
 	int damaged = 0, result = open_report(report, &replay, error);
+	struct error damage;
 
 	if (result >= 0) {
 		result = replay_run(&replay, error);
 		damaged = result == -EBADMSG ? result : 0;
 	}
+	/* writing may have an error of its own */
+	damage = *error;
+	report->summary.damage = damaged ? damage.text : NULL;
 	if (result >= 0 && !report->summary.intervals)
 		result = error_set(error, EINVAL, "%s has no whole interval", report->path);
 	if (result >= 0 || (damaged && report->summary.intervals)) {

@@ -62,6 +62,7 @@ int report_html_write(struct report_html *html, struct report *report, struct er
 		.periods = &html->periods,
 		.findings = &report->findings,
 		.programs = &programs,
+		.damage = summary->damage,
 		.file = slash ? slash + 1 : report->path,
 	};
 	int result = periods_end(&html->periods, &html->counters);

@@ -38,6 +38,7 @@ struct summary {
 	size_t worst_count;
 	struct course course;
 	struct deadlock deadlock; /* of the last interval that had one */
+	const char *damage;	  /* what of the recording could not be read; NULL: nothing */
 };
 
 /* Takes an interval by thread. 0 or -ENOMEM. */

@@ -126,6 +126,14 @@ FIELD_ELEMENT(missing_element)
 		     NULL);
 }
 
+INTERVAL_GETTER(get_damage)
+{
+	if (interval->summary)
+		value_text(value, interval->summary->damage);
+	else
+		value_absent(value);
+}
+
 static const struct field quality_fields[] = {
 	INTEGER_FIELD("lost", get_lost,
 		      "sum of lost_threads, lost_exits and lost_transitions; 0: nothing is missing",
@@ -151,6 +159,9 @@ static const struct field quality_fields[] = {
 	INTEGER_FIELD("overrun_ns", get_overrun, "how much longer the interval is than asked for"),
 	INTEGER_FIELD("sample_ns", get_sample, "time between two looks, if sampled",
 		      .flags = FIELD_MAYBE),
+	STRING_FIELD("damage", get_damage,
+		     "of `dwell report`: what of the recording could not be read; null: nothing",
+		     .flags = FIELD_MAYBE),
 	LIST_FIELD("unavailable", get_missing, missing_element, &missing_schema,
 		   "what is not measured"),
 };

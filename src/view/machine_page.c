@@ -64,7 +64,13 @@ static void write_plain(struct output *out, const struct machine_page *page)
 	char text[FINDING_BYTES];
 
 	output_string(out, "<p>This browser runs no JavaScript: without it there are only the "
-			   "totals.</p>\n<ul>\n");
+			   "totals.</p>\n");
+	if (page->damage) {
+		output_string(out, "<p>Not all of the recording could be read: ");
+		text_html(out, page->damage);
+		output_string(out, "</p>\n");
+	}
+	output_string(out, "<ul>\n");
 	for (size_t i = 0; i < page->findings->count; i++) {
 		finding_format(text, &page->findings->items[i], page->status->session);
 		output_string(out, "<li>");
@@ -90,6 +96,10 @@ static void write_data(struct output *out, const struct machine_page *page)
 
 	json_object_begin(&json, NULL);
 	json_add_string(&json, "file", page->file);
+	if (page->damage)
+		json_add_string(&json, "damage", page->damage);
+	else
+		json_add_null(&json, "damage");
 	emit_json_object(&json, "status", &serve_status_schema, &status);
 	json_array_begin(&json, "findings");
 	for (size_t i = 0; i < page->findings->count; i++) {

@@ -18,6 +18,7 @@ struct machine_page {
 	const struct findings *findings;
 	const struct interval *programs; /* all of it, by program, the most active first */
 	const char *file;		 /* name of the recording */
+	const char *damage;		 /* what of it could not be read; NULL: nothing */
 };
 
 void machine_page_write_live(struct output *out);

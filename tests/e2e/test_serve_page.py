@@ -228,6 +228,32 @@ def test_a_recording_is_a_page_with_all_of_it(recorded, tmp_path):
         assert not page.errors and page.requests == [f"file://{file}"], (page.errors, page.requests)
 
 
+def test_damage_is_on_the_page_and_in_json(recorded, tmp_path):
+    data = recorded[0].read_bytes()
+    middle = bytearray(data)
+    middle[len(data) // 2] ^= 0xFF
+    for content, words in (data, None), (data[:-100], "ends in the middle of a chunk"), (middle, "damaged"):
+        (tmp_path / "it.dwell").write_bytes(content)
+        made = {form: run("report", "--format", form, tmp_path / "it.dwell") for form in ("json", "html")}
+        interval = json.loads(made["json"].stdout)
+        assert not schemas.mistakes(interval)
+        damage = interval["quality"]["damage"]
+        assert damage is None if words is None else words in damage and damage in made["json"].stderr
+        assert json.loads(DATA.search(made["html"].stdout)[1])["damage"] == damage
+        for form in made:
+            (tmp_path / f"it.{form}").write_text(made[form].stdout)
+        with browser.Page(tmp_path / "it.html", tmp_path) as page:
+            assert page.evaluate("document.getElementById('damage').hidden") == (words is None)
+            assert damage is None or text(page, "damage").endswith(damage)
+            # as a page shows other files
+            drop(page, tmp_path / "it.json")
+            page.until("source.name === 'it.json'")
+            assert damage is None or text(page, "damage").endswith(damage)
+            assert not page.errors, page.errors
+        plain = made["html"].stdout.split("<noscript>")[1].split("</noscript>")[0]
+        assert damage is None or damage in plain
+
+
 def test_a_page_is_zoomed_sorted_and_filtered(recorded, tmp_path):
     _, file, _ = recorded
     length = "(view().to - view().from)"

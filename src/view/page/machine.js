@@ -45,6 +45,8 @@ function drawHead() {
   get('title').textContent = title;
   document.title = `${title} · dwell`;
   get('facts').textContent = facts();
+  get('damage').hidden = !source.damage;
+  get('damage').textContent = source.damage ? `Not all of the recording could be read: ${source.damage}` : '';
   const list = get('findings');
   list.textContent = '';
   for (const finding of source.findings) element('li', finding, list);

@@ -95,7 +95,7 @@ function readInterval(interval, unmeasured) {
 function readPage(data) {
   const status = data.status || {};
   const findings = data.findings || (status.findings || []).map(finding => finding.text);
-  return { name: data.file || status.host || 'a file', status, findings, stalls: data.stalls || [], periods: data.periods.map(readPeriod),
+  return { name: data.file || status.host || 'a file', status, findings, damage: data.damage, stalls: data.stalls || [], periods: data.periods.map(readPeriod),
     waits: status.source === undefined || status.source === 'bpf', blame: status.blame !== false, unmeasured: new Set(status.unmeasured || []) };
 }
 
@@ -107,7 +107,7 @@ function readIntervals(name, intervals) {
     threads: periods[periods.length - 1].threads, measured_ns: intervals.reduce((sum, interval) => sum + interval.duration_ns, 0),
     self_cpu_ns: intervals.reduce((sum, interval) => sum + (interval.self ? interval.self.cpu_ns : 0), 0) };
   const findings = intervals.length === 1 ? (first.findings || []).map(finding => finding.text || finding) : [];
-  return { name, status, findings, stalls: [], periods, waits: false, blame: intervals.some(interval => interval.blame), unmeasured };
+  return { name, status, findings, damage: quality.damage, stalls: [], periods, waits: false, blame: intervals.some(interval => interval.blame), unmeasured };
 }
 
 const SUGGESTION = 'dwell report --format html FILE > page.html';
