@@ -83,6 +83,16 @@ static struct leader *group_at(struct counters *counters, const char *name)
 			  : leaders_at(&counters->groups, key.bytes, key.length - 1);
 }
 
+bool counters_is_called(const char *name, const char *group)
+{
+	struct counters_key key;
+
+	if (!strcmp(name, group))
+		return true;
+	counters_key_set(&key, name);
+	return !key.is_cut && !strcmp(key.bytes, group);
+}
+
 static void count_row(struct leader *group, const struct row *row)
 {
 	for (int i = 0; i < STATES; i++)

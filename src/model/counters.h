@@ -74,6 +74,9 @@ void counters_add(struct counters *counters, const struct interval *interval);
 const char *counters_group(const struct counters *counters, const struct session_info *session,
 			   uint64_t cgroup_id, const char *process);
 
+/* Whether a group of that name is called `group`: as it is, or as it is counted and served. */
+bool counters_is_called(const char *name, const char *group);
+
 /* leader_since() goes on from here. */
 void counters_set_mark(struct counters *counters, size_t mark);
 

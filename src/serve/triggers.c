@@ -116,7 +116,7 @@ void triggers_release(struct triggers *triggers)
 
 static bool concerns(const struct trigger *trigger, const char *group)
 {
-	return !trigger->group || (group && !strcmp(trigger->group, group));
+	return !trigger->group || (group && counters_is_called(group, trigger->group));
 }
 
 /* What a group did in the interval. */
@@ -148,9 +148,8 @@ static struct looked_at of_named(const struct trigger *trigger, const struct tri
 	for (size_t i = 0; i < interval->row_count; i++) {
 		const struct row *row = &interval->rows[i];
 
-		if (strcmp(counters_group(input->counters, interval->session, row->cgroup_id,
-					  row->process),
-			   trigger->group) != 0)
+		if (!concerns(trigger, counters_group(input->counters, interval->session,
+						      row->cgroup_id, row->process)))
 			continue;
 		sum.ns += trigger->kind == TRIGGER_STATE ? row->states_ns[trigger->state] : 0;
 		for (size_t j = 0; row->latency_count && j < WIRE_LATENCY_BUCKETS; j++)

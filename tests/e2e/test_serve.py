@@ -614,6 +614,16 @@ def test_a_group_that_a_trigger_names_need_not_lead(tmp_path):
     assert len(lines) == len(set(lines)), [line for line in lines if lines.count(line) > 1][:5]
 
 
+def test_a_trigger_names_a_group_as_it_is_served(tmp_path):
+    program = "import ctypes, time; ctypes.CDLL(None).prctl(15, b'a\\x1b]b')\nwhile True: time.sleep(0.001)"
+    with subprocess.Popen(["/usr/bin/python3", "-c", program]) as sleeper:
+        try:
+            with serving("--by", "process", "-i", "200ms", "--store", tmp_path, "--trigger", "sleep>0.1@a?]b", "--trigger-after", "1s", "--trigger-pause", "1h") as server:
+                wait_for(lambda: server.metrics()["dwell_triggers_total", "group", "a?]b", "trigger", "sleep>0.1"] > 0)
+        finally:
+            sleeper.kill()
+
+
 def test_recordings_of_triggers_are_few(tmp_path):
     for day in range(10, 30):
         for kind in "before", "after":

@@ -251,6 +251,14 @@ CASE(threads_of_the_kernel_are_grouped_by_kind)
 				    cases[i].group);
 }
 
+CASE(a_group_is_called_as_it_is_served_too)
+{
+	assert_true(counters_is_called("a\x1b]b", "a\x1b]b"));
+	assert_true(counters_is_called("a\x1b]b", "a?]b"));
+	assert_false(counters_is_called("a\x1b]b", "a?]"));
+	assert_false(counters_is_called("a?]b", "a\x1b]b"));
+}
+
 #define ID  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define UID "01234567-89ab-cdef-0123-456789abcdef"
 #define LOW "01234567_89ab_cdef_0123_456789abcdef" /* as part of a slice's name */
@@ -361,6 +369,7 @@ int main(void)
 		cmocka_unit_test(names_are_found_after_others_were_forgotten),
 		cmocka_unit_test(a_name_is_of_a_cgroup_where_all_its_threads_are),
 		cmocka_unit_test(threads_of_the_kernel_are_grouped_by_kind),
+		cmocka_unit_test(a_group_is_called_as_it_is_served_too),
 		cmocka_unit_test(paths_say_who_made_the_cgroup),
 	};
 
