@@ -68,9 +68,12 @@ static void note_pause(struct run_group *run_group, bool frozen)
 	if (!since_ns == !frozen)
 		return;
 	worker_group->frozen_since_ns = frozen ? now_ns : 0;
-	for (unsigned int k = 0; !frozen && k < worker_group->forked; k++)
-		__atomic_fetch_add(&shared_slot(&worker_group->shared, k)->paused_ns,
-				   now_ns - since_ns, __ATOMIC_RELAXED);
+	for (unsigned int k = 0; !frozen && k < worker_group->forked; k++) {
+		struct worker_slot *slot = shared_slot(&worker_group->shared, k);
+
+		__atomic_fetch_add(&slot->paused_ns, now_ns - since_ns, __ATOMIC_RELAXED);
+		__atomic_store_n(&slot->thawed_ns, now_ns, __ATOMIC_RELAXED);
+	}
 }
 
 static void note_pauses(struct run *run)

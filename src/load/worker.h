@@ -33,12 +33,13 @@ struct worker_slot {
 	uint64_t looked_ns;  /* CLOCK_MONOTONIC, when it last looked at the clock; 0: not begun */
 	uint64_t asleep_until_ns; /* it asked to; 0: it did not */
 	uint64_t paused_ns;	  /* the parent's: how long it has been frozen so far */
+	uint64_t thawed_ns; /* the parent's: CLOCK_MONOTONIC, when the last freeze ended; 0: none */
 	uint32_t tid;
 	uint32_t stopped;      /* its loop has ended */
 	int32_t scheduler_pid; /* the parent's, as ops start and stop it; 0: none */
 	uint32_t alarms;       /* as in its report, which may never come */
 	uint32_t part;	       /* the parent's: which of its parts counts */
-	uint32_t pad[3];
+	uint32_t pad;
 };
 
 /* or neighbours would take the line from each other with every iteration */
@@ -133,11 +134,22 @@ void worker_end_turn(struct worker *worker);
 /* From now on samples are of that part. The same one: its totals are brought up to date. */
 void worker_enter_part(struct worker *worker, uint32_t part);
 
-/* Adds to a stream of samples. */
+/* Whether a freeze ended in the last `ns`: it is in what took so long, up to now. */
+static inline bool worker_was_frozen(const struct worker *worker, uint64_t ns)
+{
+	uint64_t thawed_ns = __atomic_load_n(&worker->slot->thawed_ns, __ATOMIC_RELAXED);
+
+	/* most runs freeze nothing, and need no look at the clock */
+	return __builtin_expect(thawed_ns != 0, 0) && clock_monotonic_ns() <= thawed_ns + ns;
+}
+
+/* Adds to a stream of samples what has just ended, and took `ns`; nothing if it was frozen then. */
 static inline void worker_sample(struct worker *worker, enum report_samples stream, uint64_t ns)
 {
 	uint32_t part = __atomic_load_n(&worker->slot->part, __ATOMIC_RELAXED);
 
+	if (worker_was_frozen(worker, ns))
+		return;
 	if (__builtin_expect(part != worker->part, 0))
 		worker_enter_part(worker, part);
 	reservoir_add(&worker->samples[stream], ns, &worker->random);

@@ -185,3 +185,26 @@ phases:
 """))
     for worker in load.workers:
         assert worker["wake_to_run"]["total"] > 100 and worker["wake_to_run"]["max_ns"] < 350e6, worker["wake_to_run"]
+
+
+def test_what_a_freeze_falls_into_is_no_sample(tmp_path):
+    """Whichever call or computation it interrupts: of all that these do, it would be the longest by far."""
+    load = Load(spec(tmp_path, """
+cgroups:
+  - name: a
+    work:
+      - cache-yield
+      - pipe-io
+      - fork-exit
+      - alu-hot
+      - {type: io-sync-write, size: 1M}
+      - {type: fan-out-compute, fan_out: 1}
+      - {type: schbench, threads: 1, sleep: 10ms}
+phases:
+  - hold: 200ms
+  - {ops: [{freeze: a}], hold: 3s}
+  - {ops: [{thaw: a}], hold: 500ms}
+"""))
+    for worker in load.workers:
+        for stream in ("resume", "wake_to_run", "iteration_cost"):
+            assert not worker[stream] or worker[stream]["max_ns"] < 3e9, (worker["work"], stream, worker[stream])

@@ -66,8 +66,7 @@ static void iterate(struct worker *worker)
 	if (clock_monotonic_ns() < arrivals->due_ns &&
 	    !worker_sleep_until(worker, arrivals->due_ns))
 		return;
-	if (worker_compute(worker, open_loop->request) &&
-	    worker_paused_ns(worker) == arrivals->paused_ns)
+	if (worker_compute(worker, open_loop->request))
 		worker_sample(worker, SAMPLES_COST, clock_monotonic_ns() - arrivals->due_ns);
 }
 

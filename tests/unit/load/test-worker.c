@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a worker counts: samples of what a freeze fell into are none. */
+#include "test.h"
+
+#include <unistd.h>
+
+#include "base/duration.h"
+#include "load/worker.h"
+
+#define ROOM	4
+#define HOUR_NS (3600 * NS_PER_S) /* so that it began before the thaw */
+
+/* One that runs in this process. */
+struct made {
+	struct worker_slot slot;
+	struct worker_part part;
+	uint64_t samples[SAMPLES_STREAMS][ROOM];
+	struct worker worker;
+	int ends[2];
+};
+
+static void make(struct made *made)
+{
+	*made = (struct made){.slot = {.tid = (uint32_t)getpid()}};
+	assert_int_equal(pipe(made->ends), 0);
+	made->worker = (struct worker){
+		.slot = &made->slot,
+		.parts = &made->part,
+		.part_count = 1,
+		.read_fd = made->ends[0],
+		.write_fd = made->ends[1],
+		.schedstat_fd = -1,
+		.last_look_ns = clock_monotonic_ns(),
+		.report = {.migrations_kept = REPORT_MIGRATIONS}, /* no room for more */
+	};
+	for (size_t i = 0; i < SAMPLES_STREAMS; i++)
+		made->worker.samples[i] =
+			(struct reservoir){.samples = made->samples[i], .room = ROOM};
+}
+
+static void unmake(struct made *made)
+{
+	close(made->ends[0]);
+	close(made->ends[1]);
+}
+
+static uint64_t total_of(const struct made *made, enum report_samples stream)
+{
+	return made->worker.samples[stream].total;
+}
+
+/* As an op does that thaws it now. */
+static void thaw(struct made *made)
+{
+	made->slot.paused_ns++;
+	made->slot.thawed_ns = clock_monotonic_ns();
+}
+
+/* What begins then begins after the thaw. */
+static void await_tick(void)
+{
+	uint64_t before_ns = clock_monotonic_ns();
+
+	while (clock_monotonic_ns() == before_ns)
+		;
+}
+
+CASE(what_a_freeze_falls_into_is_no_sample)
+{
+	struct made made;
+
+	make(&made);
+	for (int i = 0; i < SAMPLES_STREAMS; i++) {
+		enum report_samples stream = (enum report_samples)i;
+
+		made.slot.thawed_ns = 0;
+		worker_sample(&made.worker, stream, HOUR_NS);
+		assert_int_equal(total_of(&made, stream), 1);
+		thaw(&made);
+		worker_sample(&made.worker, stream, HOUR_NS);
+		assert_int_equal(total_of(&made, stream), 1);
+		/* a look at the clock excuses the pause, and not what began before */
+		worker_look(&made.worker, clock_monotonic_ns());
+		worker_sample(&made.worker, stream, HOUR_NS);
+		assert_int_equal(total_of(&made, stream), 1);
+		await_tick();
+		worker_sample(&made.worker, stream, 0);
+		assert_int_equal(total_of(&made, stream), 2);
+	}
+	unmake(&made);
+}
+
+CASE(a_wait_that_a_freeze_falls_into_is_no_sample)
+{
+	uint64_t began_ns = clock_monotonic_ns() - HOUR_NS, stamp_ns = began_ns + 1;
+	uint32_t word = 1;
+	struct made made;
+
+	make(&made);
+	thaw(&made);
+	worker_changed(&made.worker, began_ns, &stamp_ns);
+	assert_int_equal(total_of(&made, SAMPLES_RESUME), 0);
+	assert_int_equal(total_of(&made, SAMPLES_WAKE_TO_RUN), 0);
+	await_tick();
+	assert_true(worker_await_change(&made.worker, &word, 0, NULL));
+	assert_int_equal(total_of(&made, SAMPLES_RESUME), 1);
+	assert_true(worker_pipe_send(&made.worker, &stamp_ns));
+	assert_true(worker_pipe_receive(&made.worker, &stamp_ns));
+	assert_int_equal(total_of(&made, SAMPLES_RESUME), 2);
+	unmake(&made);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_freeze_falls_into_is_no_sample),
+		cmocka_unit_test(a_wait_that_a_freeze_falls_into_is_no_sample),
+	};
+
+	return RUN(tests);
+}
