@@ -238,14 +238,12 @@ static void look_up(struct worker *worker)
 {
 	const struct taobench *taobench = worker->params;
 	double keys = (double)(set_count(taobench) * WAYS) / taobench->hit_rate;
-	uint64_t arrived_ns = await_arrival(worker), now_ns;
+	uint64_t arrived_ns = await_arrival(worker);
 	uint64_t key = random_next(&worker->random) % (uint64_t)keys;
 
 	if (!arrived_ns || (!get(worker, key) && !fetch(worker, key)))
 		return;
-	now_ns = clock_monotonic_ns();
-	if (worker_paused_ns(worker) == ((struct state *)worker->state)->paused_ns)
-		worker_sample(worker, SAMPLES_COST, now_ns - arrived_ns);
+	worker_sample(worker, SAMPLES_COST, clock_monotonic_ns() - arrived_ns);
 	worker->work_units++;
 }
 

@@ -24,6 +24,7 @@
 #define PATIENCE_NS (20 * NS_PER_S) /* for a busy machine */
 #define LOOK_US	    5000
 #define MOVES_MIN   2
+#define SAMPLED_MIN 10 /* iterations, of which the first ones have no sample */
 
 /* Sets of positions in a team. */
 #define FIRST  1U
@@ -240,6 +241,12 @@ static bool in_set(unsigned int set, unsigned int position)
 	return set >> position & 1;
 }
 
+static uint64_t iterations_of(const struct worker_group *worker_group, unsigned int worker)
+{
+	return __atomic_load_n(&shared_slot(&worker_group->shared, worker)->iterations,
+			       __ATOMIC_RELAXED);
+}
+
 /* A while, and until all have moved that should. */
 static void await_moves(const struct run *run, const struct worker_group *worker_group,
 			uint64_t run_ns)
@@ -251,8 +258,7 @@ static void await_moves(const struct run *run, const struct worker_group *worker
 		all = true;
 		for (unsigned int i = 0; !fails && i < worker_group->group->count; i++)
 			all &= !in_set(run->move, i % worker_group->group->team_size) ||
-			       __atomic_load_n(&shared_slot(&worker_group->shared, i)->iterations,
-					       __ATOMIC_RELAXED) >= MOVES_MIN;
+			       iterations_of(worker_group, i) >= MOVES_MIN;
 		usleep(LOOK_US);
 	}
 }
@@ -419,6 +425,76 @@ CASE(teams_work_as_threads)
 	assert_int_equal(problems, 0);
 }
 
+/* What an op does to a group that it freezes and thaws, but for the kernel's part. */
+static void pretend_freeze(const struct worker_group *worker_group)
+{
+	for (unsigned int i = 0; i < worker_group->group->count; i++) {
+		struct worker_slot *slot = shared_slot(&worker_group->shared, i);
+
+		__atomic_store_n(&slot->thawed_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
+		__atomic_fetch_add(&slot->paused_ns, NS_PER_MS, __ATOMIC_RELAXED);
+	}
+}
+
+/* From now on a part of the run is counted for itself. */
+static void begin_part(const struct worker_group *worker_group, uint32_t part)
+{
+	for (unsigned int i = 0; i < worker_group->group->count; i++)
+		__atomic_store_n(&shared_slot(&worker_group->shared, i)->part, part,
+				 __ATOMIC_RELEASE);
+}
+
+/* Until the first worker has done so many more. */
+static void await_iterations(const struct worker_group *worker_group, uint64_t count)
+{
+	uint64_t aim = iterations_of(worker_group, 0) + count, began_ns = clock_monotonic_ns();
+
+	while (iterations_of(worker_group, 0) < aim &&
+	       clock_monotonic_ns() - began_ns < PATIENCE_NS)
+		usleep(LOOK_US);
+}
+
+/* How many samples the first worker has taken after a freeze. */
+static uint64_t samples_after_freeze(const char *name, enum report_samples stream)
+{
+	struct scratch scratch = {.directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+	struct worker_group_options options = {.seed = 42, .parts = 2, .scratch = &scratch};
+	struct spec_work work = {0};
+	struct plan_group group = {.work = &work};
+	struct worker_group worker_group = {.start_fd = -1}, *worker_groups[] = {&worker_group};
+	uint64_t total;
+
+	assert_int_equal(spec_parse_work(&work, name, NULL), 0);
+	group.count = group.team_size = work_team_size(work.type, work.params);
+	assert_int_equal(worker_group_fork(&worker_group, &group, &options, NULL), 0);
+	assert_int_equal(worker_group_start(&worker_group, NULL), 0);
+	await_iterations(&worker_group, MOVES_MIN);
+	pretend_freeze(&worker_group);
+	begin_part(&worker_group, 0);
+	await_iterations(&worker_group, SAMPLED_MIN);
+	worker_groups_stop(worker_groups, 1);
+	total = shared_part(&worker_group.shared, 0, 0)->sample_totals[stream];
+	worker_group_release(&worker_group);
+	params_release(work.type->params, work.params);
+	free(work.params);
+	close(scratch.directory);
+	return total;
+}
+
+CASE(samples_go_on_after_a_freeze)
+{
+	static const char *const works[] = {
+		"taobench:clients=1,slow=1,memory=1M",
+		"taobench:clients=1,slow=1,memory=1M,arrival=5000",
+		"open-loop:load=5%",
+		"alu-hot",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(works); i++)
+		if (!samples_after_freeze(works[i], SAMPLES_COST))
+			fail_msg("%s has no samples of cost", works[i]);
+}
+
 CASE(every_type_reports_without_privileges)
 {
 	int status = 0;
@@ -469,6 +545,7 @@ int main(void)
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(every_type_works),
 		cmocka_unit_test(teams_work_as_threads),
+		cmocka_unit_test(samples_go_on_after_a_freeze),
 		cmocka_unit_test(every_type_reports_without_privileges),
 		cmocka_unit_test(every_type_was_run),
 		cmocka_unit_test(no_file_is_left),
