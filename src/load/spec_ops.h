@@ -10,6 +10,12 @@
 /* Replaces a text by a copy of another. */
 int spec_take_text(char **into, const char *text, struct error *error) must_check;
 
+/*
+ * The keys of a group of workers, beside the parameters of its type. Some types have a parameter
+ * `memory` or `mode`, which these two know by its value; no other key is the name of a parameter.
+ */
+extern const struct yaml_key spec_work_keys[];
+
 /* An item of `work`, into a struct spec_works. */
 int spec_take_work(struct yaml_reader *reader, const yaml_node_t *node, void *into,
 		   struct error *error) must_check;

@@ -124,6 +124,64 @@ static int take_nice(struct yaml_reader *reader, const yaml_node_t *value, void 
 	return 0;
 }
 
+/* A list, of words or of pairs: "a+b:c", as on the command line. */
+static int join(struct yaml_reader *reader, const yaml_node_t *value, struct output *text,
+		struct error *error)
+{
+	for (const yaml_node_item_t *item = value->data.sequence.items.start;
+	     item < value->data.sequence.items.top; item++) {
+		const yaml_node_t *node = yaml_document_get_node(&reader->document, *item);
+		const char *part;
+		int result;
+
+		if (text->used)
+			output_char(text, '+');
+		if (node->type == YAML_MAPPING_NODE &&
+		    node->data.mapping.pairs.top == node->data.mapping.pairs.start + 1) {
+			const yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+
+			result = yaml_text(reader,
+					   yaml_document_get_node(&reader->document, pair->key),
+					   &part, error);
+			if (result < 0)
+				return result;
+			output_string(text, part);
+			output_char(text, ':');
+			node = yaml_document_get_node(&reader->document, pair->value);
+		}
+		result = yaml_text(reader, node, &part, error);
+		if (result < 0)
+			return result;
+		output_string(text, part);
+	}
+	output_char(text, '\0');
+	return text->error ? error_set(error, ENOMEM, "out of memory") : 0;
+}
+
+static int take_param(struct yaml_reader *reader, const char *key, const yaml_node_t *value,
+		      void *into, struct error *error)
+{
+	struct spec_work *work = into;
+	const struct param *param = params_find(work->type->params, key);
+	struct output joined = {.fd = -1};
+	const char *text;
+	int result;
+
+	if (!param)
+		return 1;
+	if (param->kind != PARAM_TEXT || value->type != YAML_SEQUENCE_NODE) {
+		result = yaml_text(reader, value, &text, error);
+		return result < 0 ? result : param_set(param, work->params, text, error);
+	}
+	if (output_init(&joined, -1) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	result = join(reader, value, &joined, error);
+	if (result >= 0)
+		result = param_set(param, work->params, joined.buffer, error);
+	output_release(&joined);
+	return result;
+}
+
 static int take_mode(struct yaml_reader *reader, const yaml_node_t *value, void *into,
 		     struct error *error)
 {
@@ -133,10 +191,14 @@ static int take_mode(struct yaml_reader *reader, const yaml_node_t *value, void 
 
 	if (result < 0)
 		return result;
-	work->threads = !strcmp(text, "thread");
-	return work->threads || !strcmp(text, "fork")
-		       ? 0
-		       : error_set(error, EINVAL, "'%s' is neither fork nor thread", text);
+	if (!strcmp(text, "thread") || !strcmp(text, "fork")) {
+		work->threads = *text == 't';
+		return 0;
+	}
+	/* another word may be one of the type, as the `pi` of priority-inversion */
+	result = take_param(reader, "mode", value, work, error);
+	return result > 0 ? error_set(error, EINVAL, "'%s' is neither fork nor thread", text)
+			  : result;
 }
 
 struct flag_name {
@@ -255,69 +317,16 @@ static int take_memory(struct yaml_reader *reader, const yaml_node_t *value, voi
 		{NULL, NULL},
 	};
 	struct spec_memory *memory = &((struct spec_work *)into)->memory;
-	int result;
+	int result = 1;
 
+	/* a policy is a mapping; a single value may be one of the type, as the size of a cache */
+	if (value->type == YAML_SCALAR_NODE)
+		result = take_param(reader, "memory", value, into, error);
+	if (result <= 0)
+		return result;
 	memory->given = true;
 	result = yaml_read_mapping(reader, value, "memory", keys, NULL, memory, error);
 	return result < 0 ? result : check_memory(memory, error);
-}
-
-/* A list, of words or of pairs: "a+b:c", as on the command line. */
-static int join(struct yaml_reader *reader, const yaml_node_t *value, struct output *text,
-		struct error *error)
-{
-	for (const yaml_node_item_t *item = value->data.sequence.items.start;
-	     item < value->data.sequence.items.top; item++) {
-		const yaml_node_t *node = yaml_document_get_node(&reader->document, *item);
-		const char *part;
-		int result;
-
-		if (text->used)
-			output_char(text, '+');
-		if (node->type == YAML_MAPPING_NODE &&
-		    node->data.mapping.pairs.top == node->data.mapping.pairs.start + 1) {
-			const yaml_node_pair_t *pair = node->data.mapping.pairs.start;
-
-			result = yaml_text(reader,
-					   yaml_document_get_node(&reader->document, pair->key),
-					   &part, error);
-			if (result < 0)
-				return result;
-			output_string(text, part);
-			output_char(text, ':');
-			node = yaml_document_get_node(&reader->document, pair->value);
-		}
-		result = yaml_text(reader, node, &part, error);
-		if (result < 0)
-			return result;
-		output_string(text, part);
-	}
-	output_char(text, '\0');
-	return text->error ? error_set(error, ENOMEM, "out of memory") : 0;
-}
-
-static int take_param(struct yaml_reader *reader, const char *key, const yaml_node_t *value,
-		      void *into, struct error *error)
-{
-	struct spec_work *work = into;
-	const struct param *param = params_find(work->type->params, key);
-	struct output joined = {.fd = -1};
-	const char *text;
-	int result;
-
-	if (!param)
-		return 1;
-	if (param->kind != PARAM_TEXT || value->type != YAML_SEQUENCE_NODE) {
-		result = yaml_text(reader, value, &text, error);
-		return result < 0 ? result : param_set(param, work->params, text, error);
-	}
-	if (output_init(&joined, -1) < 0)
-		return error_set(error, ENOMEM, "out of memory");
-	result = join(reader, value, &joined, error);
-	if (result >= 0)
-		result = param_set(param, work->params, joined.buffer, error);
-	output_release(&joined);
-	return result;
 }
 
 static const char *param_name(const void *into, size_t number)
@@ -330,19 +339,20 @@ static const char *param_name(const void *into, size_t number)
 	return NULL;
 }
 
+const struct yaml_key spec_work_keys[] = {
+	{"type", NULL}, /* read first: what else there may be depends on it */
+	{"workers", take_workers},
+	{"affinity", take_affinity},
+	{"policy", take_policy},
+	{"nice", take_nice},
+	{"memory", take_memory},
+	{"mode", take_mode},
+	{NULL, NULL},
+};
+
 int spec_take_work(struct yaml_reader *reader, const yaml_node_t *node, void *into,
 		   struct error *error)
 {
-	static const struct yaml_key keys[] = {
-		{"type", NULL}, /* read first: what else there may be depends on it */
-		{"workers", take_workers},
-		{"affinity", take_affinity},
-		{"policy", take_policy},
-		{"nice", take_nice},
-		{"memory", take_memory},
-		{"mode", take_mode},
-		{NULL, NULL},
-	};
 	static const struct yaml_others others = {take_param, param_name};
 	struct spec_works *works = into;
 	const yaml_node_t *type = yaml_find(reader, node, "type");
@@ -366,6 +376,6 @@ int spec_take_work(struct yaml_reader *reader, const yaml_node_t *node, void *in
 	if (result < 0)
 		return yaml_error_at(reader, type, error_wrap(error, result, "type"), error);
 	return type == node ? 0
-			    : yaml_read_mapping(reader, node, work->type->name, keys, &others, work,
-						error);
+			    : yaml_read_mapping(reader, node, work->type->name, spec_work_keys,
+						&others, work, error);
 }

@@ -9,7 +9,8 @@
 
 #include "base/duration.h"
 #include "load/scenarios.h"
-#include "load/spec_yaml.h"
+#include "load/spec_ops.h"
+#include "load/work_type.h"
 
 static uint64_t param_of(const struct spec_work *work, const char *name)
 {
@@ -165,6 +166,44 @@ CASE(a_full_spec_is_read)
 	spec_release(&spec);
 	assert_null(spec.cgroups.items);
 	spec_release(&spec);
+}
+
+CASE(parameters_that_have_the_name_of_a_key_are_read)
+{
+	const struct spec_work *works;
+	struct spec spec;
+
+	read_spec(&spec, "work:\n"
+			 "  - {type: taobench, memory: 1M}\n"
+			 "  - {type: taobench, memory: {policy: bind, nodes: 0}}\n"
+			 "  - {type: taobench:memory=2M, memory: {policy: local}}\n"
+			 "  - {type: priority-inversion, mode: pi}\n"
+			 "  - {type: priority-inversion, mode: thread}\n"
+			 "  - {type: priority-inversion:mode=pi, mode: thread}\n");
+	works = spec.cgroups.items[0].works.items;
+	assert_int_equal(param_of(&works[0], "memory"), 1 << 20);
+	assert_false(works[0].memory.given);
+	assert_int_equal(param_of(&works[1], "memory"), 64 << 20);
+	assert_true(works[1].memory.given && works[1].memory.mode == MPOL_BIND);
+	assert_int_equal(param_of(&works[2], "memory"), 2 << 20);
+	assert_true(works[2].memory.given && works[2].memory.mode == MPOL_LOCAL);
+	assert_int_equal(param_of(&works[3], "mode"), 1);
+	assert_false(works[3].threads);
+	assert_int_equal(param_of(&works[4], "mode"), 0);
+	assert_true(works[4].threads);
+	assert_int_equal(param_of(&works[5], "mode"), 1);
+	assert_true(works[5].threads);
+	spec_release(&spec);
+}
+
+/* A parameter of such a name could not be set: a new one needs another name. */
+CASE(no_other_parameter_has_the_name_of_a_key)
+{
+	for (size_t t = 0; work_types[t]; t++)
+		for (const struct yaml_key *key = spec_work_keys; key->name; key++)
+			if (params_find(work_types[t]->params, key->name) &&
+			    strcmp(key->name, "memory") != 0 && strcmp(key->name, "mode") != 0)
+				fail_msg("%s has a parameter '%s'", work_types[t]->name, key->name);
 }
 
 CASE(phases_and_ops_are_read)
@@ -325,6 +364,10 @@ static const char *const mistakes[][2] = {
 	 "s.yaml:1:33: policy: a single value is wanted, not a mapping"},
 	{"work: {type: spin-wait, mode: process}\n",
 	 "s.yaml:1:31: mode: 'process' is neither fork nor thread"},
+	{"work: {type: priority-inversion, mode: process}\n",
+	 "s.yaml:1:40: mode: mode: unknown 'process'; use one of plain, pi"},
+	{"work: {type: taobench, memory: bind}\n",
+	 "s.yaml:1:32: memory: memory: bad size 'bind': use a number, as 4096, 64K or 16M"},
 	{"work: {type: spin-wait, affinity: all}\n",
 	 "s.yaml:1:35: affinity: unknown affinity 'all': use inherit, single, spread, random:N, "
 	 "llc, smt-pair, cross-cgroup or CPUs, as 0-3"},
@@ -680,6 +723,8 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(a_full_spec_is_read),
+		cmocka_unit_test(parameters_that_have_the_name_of_a_key_are_read),
+		cmocka_unit_test(no_other_parameter_has_the_name_of_a_key),
 		cmocka_unit_test(phases_and_ops_are_read),
 		cmocka_unit_test(aliases_and_merely_named_specs_are_read),
 		cmocka_unit_test(mistakes_are_reported_with_their_place),
