@@ -363,6 +363,12 @@ static bool did_nothing(const struct run_group *worker_group, unsigned int numbe
 	       !(counts_nothing(worker_group, number) && report->iterations > 1);
 }
 
+/* Without a CPU it could not report, whether it was killed then or ended just before. */
+static bool lacked_cpu(const struct group_worker *worker)
+{
+	return worker->lacks_cpu && (worker->exit == EXIT_TIMED_OUT || worker->exit == EXIT_EXITED);
+}
+
 static void judge_completed(struct judging *judging)
 {
 	unsigned int idle = 0;
@@ -377,10 +383,9 @@ static void judge_completed(struct judging *judging)
 		if (!report) {
 			char why[WHY_BYTES] = "";
 			enum verdict verdict =
-				worker->exit == EXIT_TIMED_OUT && worker->lacks_cpu
-					? fail_unless_others(judging, CHECK_COMPLETED, NAN, NAN,
-							     why, sizeof(why))
-					: VERDICT_FAIL;
+				lacked_cpu(worker) ? fail_unless_others(judging, CHECK_COMPLETED,
+									NAN, NAN, why, sizeof(why))
+						   : VERDICT_FAIL;
 
 			exit_text(text, sizeof(text), worker);
 			find(judging, CHECK_COMPLETED, verdict,

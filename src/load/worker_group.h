@@ -31,6 +31,7 @@ struct group_worker {
 	bool ended;		 /* its process, as of the last look while collecting */
 	uint64_t stopped_run_ns; /* on a CPU, when it was to stop */
 	bool lacks_cpu;		 /* since then, at the last look: it could not report */
+	bool killed;		 /* its process was there when all had had their time */
 	bool complete;		 /* its report is whole, and was checked */
 	char *received;
 	size_t length;

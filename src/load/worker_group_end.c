@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The end of groups of workers: stopped, reports gathered, processes reaped. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* sched_setaffinity */
 #include "load/worker_group.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +28,16 @@ bool group_worker_ended(const struct group_worker *worker)
 	       info.si_pid == worker->pid;
 }
 
+/* Its process, and it has not ended. */
+static bool is_there(const struct group_worker *worker)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	return worker->pid > 0 &&
+	       !waitid(P_PID, (id_t)worker->pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
+	       !info.si_pid;
+}
+
 static void kill_group(pid_t pid, int signal)
 {
 	/* both: it may be killed before its group exists */
@@ -36,6 +47,15 @@ static void kill_group(pid_t pid, int signal)
 	}
 }
 
+/* Its own, once it has begun; before that, and in a process of its own, that of the process. */
+static pid_t thread_of(const struct worker_group *worker_group, unsigned int i)
+{
+	const struct worker_slot *slot = shared_slot(&worker_group->shared, i);
+	pid_t tid = (pid_t)__atomic_load_n(&slot->tid, __ATOMIC_RELAXED);
+
+	return tid > 0 ? tid : worker_group->workers[i].pid;
+}
+
 /*
  * Each thread by itself: of a process, the kernel would interrupt one of them only, and that is the
  * one that waits for the others.
@@ -43,14 +63,11 @@ static void kill_group(pid_t pid, int signal)
 static void tell_to_stop(struct worker_group *worker_group)
 {
 	for (unsigned int i = 0; i < worker_group->forked; i++) {
-		const struct worker_slot *slot = shared_slot(&worker_group->shared, i);
-		pid_t pid = worker_group->workers[i].pid, tid = 0;
+		pid_t pid = worker_group->workers[i].pid, tid = thread_of(worker_group, i);
 
 		if (pid <= 0 || worker_group->workers[i].report_fd < 0)
 			continue;
-		if (worker_group->group->work->threads)
-			tid = (pid_t)__atomic_load_n(&slot->tid, __ATOMIC_RELAXED);
-		if (tid > 0)
+		if (tid != pid)
 			syscall(SYS_tgkill, pid, tid, SIGUSR1);
 		else
 			kill(pid, SIGUSR1);
@@ -189,40 +206,86 @@ static void collect(struct worker_group **worker_groups, size_t count, struct wa
 	}
 }
 
-/* Its process is gone, or will be now. */
+/*
+ * What hardly runs takes long to die, too: minutes, of SCHED_IDLE beside others on the only CPU
+ * that it may use. What is not permitted stays as it is.
+ */
+static void let_die(pid_t pid, pid_t tid)
+{
+	static const struct sched_param none = {.sched_priority = 0};
+	struct proc_stat stat;
+	struct cpus all;
+
+	/* a thread that has ended may have left its number to one of another process */
+	if (!proc_stat_read((uint32_t)pid, (uint32_t)tid, &stat))
+		return;
+	/* these come before all others already */
+	if (stat.policy != SCHED_FIFO && stat.policy != SCHED_RR)
+		sched_setscheduler(tid, SCHED_OTHER, &none);
+	memset(&all, 0xff, sizeof(all));
+	sched_setaffinity(tid, sizeof(all), (const cpu_set_t *)&all);
+}
+
+/*
+ * What reported is about to end; what did not has had its time. All at once: as long as one is
+ * waited for, the others would go on.
+ */
+static void kill_left(struct worker_group *worker_group)
+{
+	for (unsigned int i = 0; i < worker_group->forked; i++) {
+		struct group_worker *worker = &worker_group->workers[i];
+
+		worker->killed = is_there(worker);
+		if (worker->killed)
+			let_die(worker->pid, thread_of(worker_group, i));
+	}
+	for (unsigned int i = 0; i < worker_group->forked; i++)
+		if (worker_group->workers[i].killed)
+			kill_group(worker_group->workers[i].pid, SIGKILL);
+}
+
+/* Of a process that is gone: what it wrote since collect() gave up. */
+static void receive_rest(struct group_worker *worker)
+{
+	struct pollfd rest = {.fd = worker->report_fd, .events = POLLIN};
+
+	if (worker->complete || worker->report_fd < 0)
+		return;
+	/* others may hold the pipe: without a look it might wait for these */
+	while (await_ready(&rest, 1, 0) > 0 && receive(worker))
+		;
+}
+
+static void note_exit(struct group_worker *worker, int status, int error)
+{
+	worker->pid = 0;
+	worker->exit = worker->complete	     ? EXIT_REPORTED
+		       : error		     ? EXIT_WAIT_FAILED
+		       : worker->killed	     ? EXIT_TIMED_OUT
+		       : WIFSIGNALED(status) ? EXIT_SIGNALED
+					     : EXIT_EXITED;
+	worker->exit_code = error		  ? error
+			    : WIFSIGNALED(status) ? WTERMSIG(status)
+						  : WEXITSTATUS(status);
+}
+
+/* Of worker `i` and all others of its process, which is gone, or was killed. */
 static void reap(struct worker_group *worker_group, unsigned int i)
 {
-	struct group_worker *worker = &worker_group->workers[i];
-	pid_t pid = worker->pid, got;
-	bool alive = false;
-	int status = 0, error = 0;
+	pid_t pid = worker_group->workers[i].pid, got;
+	int status = 0, error;
 
 	if (pid <= 0)
 		return;
-	got = waitpid(pid, &status, WNOHANG);
-	if (!got) {
-		alive = true;
-		/* what reported is about to end; what did not has had its time */
-		kill_group(pid, SIGKILL);
-		do
-			got = waitpid(pid, &status, 0);
-		while (got < 0 && errno == EINTR);
-	}
-	if (got < 0)
-		error = errno;
+	do
+		got = waitpid(pid, &status, 0);
+	while (got < 0 && errno == EINTR);
+	error = got < 0 ? errno : 0;
 	/* what it left behind in its process group */
 	kill(-pid, SIGKILL);
 	for (; i < worker_group->forked && worker_group->workers[i].pid == pid; i++) {
-		worker = &worker_group->workers[i];
-		worker->pid = 0;
-		worker->exit = worker->complete	     ? EXIT_REPORTED
-			       : error		     ? EXIT_WAIT_FAILED
-			       : alive		     ? EXIT_TIMED_OUT
-			       : WIFSIGNALED(status) ? EXIT_SIGNALED
-						     : EXIT_EXITED;
-		worker->exit_code = error		  ? error
-				    : WIFSIGNALED(status) ? WTERMSIG(status)
-							  : WEXITSTATUS(status);
+		receive_rest(&worker_group->workers[i]);
+		note_exit(&worker_group->workers[i], status, error);
 	}
 }
 
@@ -262,11 +325,14 @@ void worker_groups_stop(struct worker_group **worker_groups, size_t count)
 	free(waiting.fds);
 	free(waiting.workers);
 	for (size_t c = 0; c < count; c++)
+		kill_left(worker_groups[c]);
+	for (size_t c = 0; c < count; c++)
 		end_group(worker_groups[c]);
 }
 
 void worker_group_release(struct worker_group *worker_group)
 {
+	kill_left(worker_group);
 	for (unsigned int i = 0; i < worker_group->forked; i++) {
 		reap(worker_group, i);
 		free(worker_group->workers[i].received);

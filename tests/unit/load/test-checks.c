@@ -262,6 +262,12 @@ CASE(what_others_may_have_done_is_inconclusive)
 	assert_int_equal(judge(&made), VERDICT_FAIL);
 	take(&made, .4);
 	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
+	/* one that ended just before it would have been killed */
+	lose(&made, 0, EXIT_EXITED, 0);
+	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
+	lose(&made, 0, EXIT_SIGNALED, SIGSEGV);
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	lose(&made, 0, EXIT_TIMED_OUT, 0);
 	/* one that had a CPU, and did not stop */
 	made.worker_groups[0].worker_group.workers[0].lacks_cpu = false;
 	assert_int_equal(judge(&made), VERDICT_FAIL);
