@@ -28,6 +28,7 @@ enum exit_kind {
 struct group_worker {
 	pid_t pid; /* of its process; threads have one together; 0: reaped */
 	int report_fd;
+	pid_t tid;		 /* while collecting: its thread, or its process if it has none */
 	bool ended;		 /* its process, as of the last look while collecting */
 	uint64_t stopped_run_ns; /* on a CPU, when it was to stop */
 	bool lacks_cpu;		 /* since then, at the last look: it could not report */

@@ -116,6 +116,7 @@ static void list_open(struct worker_group **worker_groups, size_t count, struct 
 
 			if (worker->report_fd < 0)
 				continue;
+			worker->tid = thread_of(worker_groups[c], i);
 			waiting->workers[waiting->count] = worker;
 			waiting->fds[waiting->count++] =
 				(struct pollfd){.fd = worker->report_fd, .events = POLLIN};
@@ -143,7 +144,7 @@ static uint64_t run_time_of(const struct group_worker *worker)
 {
 	struct schedstat counted;
 
-	return worker->pid > 0 && schedstat_of(worker->pid, &counted) ? counted.cpu_ns : 0;
+	return worker->tid > 0 && schedstat_of(worker->tid, &counted) ? counted.cpu_ns : 0;
 }
 
 static void note_run_times(const struct waiting *waiting)
@@ -160,12 +161,14 @@ static bool any_lacks_cpu(const struct waiting *waiting)
 
 	for (nfds_t i = 0; i < waiting->count; i++) {
 		struct group_worker *worker = waiting->workers[i];
-		uint32_t pid = (uint32_t)worker->pid;
 		struct proc_stat stat;
 
-		worker->lacks_cpu = worker->pid > 0 && proc_stat_read(pid, pid, &stat) &&
-				    stat.state == 'R' &&
-				    run_time_of(worker) - worker->stopped_run_ns < REPORT_CPU_NS;
+		/* before the thread had begun it was its process, which may have run longer */
+		worker->lacks_cpu =
+			worker->pid > 0 &&
+			proc_stat_read((uint32_t)worker->pid, (uint32_t)worker->tid, &stat) &&
+			stat.state == 'R' &&
+			run_time_of(worker) < worker->stopped_run_ns + REPORT_CPU_NS;
 		any |= worker->lacks_cpu;
 	}
 	return any;

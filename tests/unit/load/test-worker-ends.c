@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -218,17 +219,23 @@ static void note_how_it_runs(pid_t pid)
 	policy = sched_getscheduler(pid);
 }
 
-/* On one CPU, and behind all others. */
-static void make_idle(pid_t pid)
+static void use_one_cpu(pid_t tid)
 {
-	static const struct sched_param none = {.sched_priority = 0};
 	cpu_set_t cpus;
 
-	assert_int_equal(sched_getaffinity(pid, sizeof(cpus), &cpus), 0);
+	assert_int_equal(sched_getaffinity(tid, sizeof(cpus), &cpus), 0);
 	for (int cpu = 0; CPU_COUNT(&cpus) > 1; cpu++)
 		CPU_CLR(cpu, &cpus);
-	assert_int_equal(sched_setaffinity(pid, sizeof(cpus), &cpus), 0);
-	assert_int_equal(sched_setscheduler(pid, SCHED_IDLE, &none), 0);
+	assert_int_equal(sched_setaffinity(tid, sizeof(cpus), &cpus), 0);
+}
+
+/* On one CPU, and behind all others. */
+static void make_idle(pid_t tid)
+{
+	static const struct sched_param none = {.sched_priority = 0};
+
+	use_one_cpu(tid);
+	assert_int_equal(sched_setscheduler(tid, SCHED_IDLE, &none), 0);
 }
 
 CASE(what_is_killed_can_die_on_any_cpu)
@@ -247,6 +254,48 @@ CASE(what_is_killed_can_die_on_any_cpu)
 	unmake(&made);
 }
 
+static void *run_on(void *slot)
+{
+	((struct worker_slot *)slot)->tid = (uint32_t)syscall(SYS_gettid);
+	if (write(go[1], "", 1) != 1)
+		_exit(2);
+	for (;;)
+		;
+	return NULL;
+}
+
+/* As in mode: thread, its process sleeps until the thread ends. */
+static void run_thread(const struct made *made, unsigned int i)
+{
+	pthread_t thread;
+
+	if (!pthread_create(&thread, NULL, run_on, shared_slot(&made->worker_group.shared, i)))
+		pthread_join(thread, NULL);
+}
+
+CASE(of_threads_each_lacks_a_cpu_of_its_own)
+{
+	struct made made;
+	cpu_set_t before;
+	char byte;
+
+	make(&made, true);
+	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+	fork_worker(&made, run_thread);
+	assert_int_equal(read(go[0], &byte, 1), 1);
+	/* behind us on the same CPU it wants to run, and hardly does */
+	make_idle((pid_t)shared_slot(&made.worker_group.shared, 0)->tid);
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	use_one_cpu(0);
+	stop(&made);
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+	assert_int_equal(made.worker_group.workers[0].exit, EXIT_TIMED_OUT);
+	assert_true(made.worker_group.workers[0].lacks_cpu);
+	close(go[0]);
+	close(go[1]);
+	unmake(&made);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +303,7 @@ int main(void)
 		cmocka_unit_test(all_are_killed_before_one_is_waited_for),
 		cmocka_unit_test(what_has_ended_keeps_its_status),
 		cmocka_unit_test(what_is_killed_can_die_on_any_cpu),
+		cmocka_unit_test(of_threads_each_lacks_a_cpu_of_its_own),
 	};
 
 	return RUN(tests);
