@@ -18,7 +18,9 @@ struct kernfs_node {
 	__u64 id;
 };
 
-struct cgroup_root;
+struct cgroup_root {
+	int hierarchy_id;
+};
 
 struct cgroup {
 	struct kernfs_node *kn;

@@ -405,6 +405,44 @@ int BPF_PROG(on_leave, struct task_struct *task)
 	return 0;
 }
 
+/* Longer paths are asked for by user space, as long as the cgroup is there. */
+#define CGROUP_PATH_BYTES 256
+
+/* A struct wire_cgroup, with all its room. */
+struct cgroup_made {
+	struct wire_header header;
+	__u64 id;
+	char path[CGROUP_PATH_BYTES];
+};
+
+_Static_assert(__builtin_offsetof(struct cgroup_made, path) == sizeof(struct wire_cgroup), "");
+
+/* Its path, which none could ask for any more once it has gone. */
+SEC("?tp_btf/cgroup_mkdir")
+int BPF_PROG(on_cgroup, struct cgroup *group, const char *path)
+{
+	struct cgroup_made *made;
+	long bytes;
+
+	/* the hierarchy of cgroups v2 has the first number */
+	if (BPF_CORE_READ(group, root, hierarchy_id))
+		return 0;
+	made = bpf_ringbuf_reserve(&events, sizeof(*made), 0);
+	if (!made)
+		return 0;
+	__builtin_memset(made, 0, sizeof(*made));
+	made->header.size = sizeof(*made);
+	made->header.kind = WIRE_CGROUP;
+	made->header.time_ns = bpf_ktime_get_ns();
+	made->id = BPF_CORE_READ(group, kn, id);
+	bytes = bpf_probe_read_kernel_str(made->path, sizeof(made->path), path);
+	if (bytes <= 1 || bytes == sizeof(made->path))
+		bpf_ringbuf_discard(made, 0);
+	else
+		bpf_ringbuf_submit(made, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
 /*
  * Threads come into a cgroup by one of a process, which stands for all. Only the iterator meets
  * each of them, so user space is asked to run it.

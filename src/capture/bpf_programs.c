@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "capture/cgroup.h"
 #include "capture/core_btf.h"
 #include "capture/reasons.h"
 #include "capture/span_probes.h"
@@ -83,6 +84,8 @@ static void configure(struct dwell_bpf *bpf, const struct features *features,
 	bpf_program__set_autoload(bpf->progs.on_switch_profile, options->profile);
 	bpf_program__set_autoload(bpf->progs.on_attach, targets->cgroup_id);
 	bpf_program__set_autoload(bpf->progs.on_command, targets->command);
+	bpf_program__set_autoload(bpf->progs.on_cgroup,
+				  targets_everything(targets) && cgroup_paths_are_whole());
 	bpf->bss->command_pid = targets->command ? targets->items[0].id : 0;
 }
 

@@ -51,6 +51,20 @@ static uint32_t level_below(const char *path)
 	return level;
 }
 
+static bool is_machines(const char *mount)
+{
+	struct stat st;
+
+	return !stat(mount, &st) && st.st_ino == ROOT_ID;
+}
+
+bool cgroup_paths_are_whole(void)
+{
+	char mount[PATH_MAX];
+
+	return cgroup_mount_point(mount, sizeof(mount)) && is_machines(mount);
+}
+
 int cgroup_locate(const char *path, struct cgroup_location *ret_location, struct error *error)
 {
 	char mount[PATH_MAX], whole[2 * PATH_MAX], real[PATH_MAX];
@@ -75,7 +89,7 @@ int cgroup_locate(const char *path, struct cgroup_location *ret_location, struct
 	ret_location->id = st.st_ino;
 	ret_location->level = level_below(real + strlen(mount));
 	/* in a cgroup namespace, or of a bind mount, the root is another one */
-	ret_location->is_below_root = !stat(mount, &st) && st.st_ino == ROOT_ID;
+	ret_location->is_below_root = is_machines(mount);
 	return 0;
 }
 
@@ -190,27 +204,42 @@ static char *ask_thread(uint64_t id, uint32_t tid)
 	return strdup(path);
 }
 
-bool cgroup_paths_learn(struct cgroup_paths *paths, uint64_t id, uint32_t tid,
-			const char **ret_path)
+/* NULL: without a mount, without memory, or 0 is none. */
+static struct known *find_or_add(struct cgroup_paths *paths, uint64_t id)
 {
 	size_t known = paths->ids.count, index;
 
-	*ret_path = NULL;
 	if (!id || paths->mount_fd < 0 ||
 	    array_reserve(&paths->known, &paths->room, known + 1, sizeof(*paths->known)) < 0)
-		return false;
+		return NULL;
 	index = identities_add(&paths->ids, 0, id);
 	if (index == IDENTITY_NONE)
-		return false;
+		return NULL;
 	if (index == known)
 		paths->known[index] = (struct known){0};
-	*ret_path = paths->known[index].path;
-	if (*ret_path || paths->known[index].tries >= TRIES)
+	return &paths->known[index];
+}
+
+void cgroup_paths_note(struct cgroup_paths *paths, uint64_t id, const char *path)
+{
+	struct known *known = find_or_add(paths, id);
+
+	if (known && !known->path)
+		known->path = strdup(path);
+}
+
+bool cgroup_paths_learn(struct cgroup_paths *paths, uint64_t id, uint32_t tid,
+			const char **ret_path)
+{
+	struct known *known = find_or_add(paths, id);
+
+	*ret_path = known ? known->path : NULL;
+	if (!known || known->path || known->tries >= TRIES)
 		return false;
-	if (!paths->known[index].tries++)
-		paths->known[index].path = ask_kernel(paths, id);
-	if (!paths->known[index].path)
-		paths->known[index].path = ask_thread(id, tid);
-	*ret_path = paths->known[index].path;
-	return *ret_path;
+	if (!known->tries++)
+		known->path = ask_kernel(paths, id);
+	if (!known->path)
+		known->path = ask_thread(id, tid);
+	*ret_path = known->path;
+	return known->path;
 }

@@ -28,6 +28,9 @@ bool cgroup_mount_point(char *into, size_t room);
 /* There are cgroups v2 besides the root, as far as we see. */
 bool cgroup_are_several(void);
 
+/* The root of the mounted tree is the machine's: paths are those that the kernel has for all. */
+bool cgroup_paths_are_whole(void);
+
 /* The path in the line `0::/path` of /proc/PID/cgroup; false: not known. */
 bool cgroup_of_thread(uint32_t tid, char *into, size_t room);
 
@@ -41,6 +44,9 @@ void cgroup_paths_free(struct cgroup_paths *paths);
 /* How many ids have been asked for; and as if none had. */
 size_t cgroup_paths_count(const struct cgroup_paths *paths);
 void cgroup_paths_forget(struct cgroup_paths *paths);
+
+/* One that has just been made: its path need not be asked for. */
+void cgroup_paths_note(struct cgroup_paths *paths, uint64_t id, const char *path);
 
 /*
  * As /proc/PID/cgroup shows it ("/" = root), asked from the kernel by id, and where that is not

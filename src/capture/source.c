@@ -212,6 +212,10 @@ static int pass_record(void *data, const struct wire_header *record)
 
 		if (result < 0)
 			return result;
+	} else if (record->kind == WIRE_CGROUP) {
+		const struct wire_cgroup *made = (const struct wire_cgroup *)record;
+
+		cgroup_paths_note(source->cgroups, made->id, made->path);
 	} else if (record->kind == WIRE_BLAME) {
 		int result = announce_limits(source, (const struct wire_blame *)record);
 

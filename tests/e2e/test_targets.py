@@ -333,6 +333,26 @@ def test_what_others_change_of_a_thread_that_waits():
 NAPPING = "import threading, time; [threading.Thread(target=time.sleep, args=(60,)).start() for _ in range(4)]"
 
 
+def test_a_cgroup_that_has_gone_by_the_intervals_end_has_its_name():
+    """As of a job that runs for less than an interval: it is too late then to ask for its path."""
+    mount = cgroup2_mount()
+    if not mount:
+        pytest.skip("cgroup v2 is not mounted")
+    group = mount / f"dwell-short-{os.getpid()}"
+    background = Background("-i", "2s", "--by", "cgroup")
+    background.interval()
+    group.mkdir()
+    try:
+        script = f"echo 0 > {group}/cgroup.procs; exec timeout 0.2 sh -c 'while :; do :; done'"
+        subprocess.run(["sh", "-c", script])
+    finally:
+        group.rmdir()
+    second = background.interval()
+    background.end()
+    (row,) = [row for row in second["cgroups"] if row["cgroup"] == f"/{group.name}"]
+    assert row["states_ns"]["user"] + row["states_ns"]["kernel"] + row["states_ns"]["runnable"] > 100_000_000, row
+
+
 @pytest.mark.parametrize("blame", ["--no-blame", "--blame"])
 def test_moved_into_the_cgroup_in_the_middle_of_an_interval(blame):
     """All its threads count from the move on, not from the next snapshot on."""
