@@ -197,7 +197,8 @@ static void write_no_hotspot(struct output *out, const struct blocked_summary *s
 	else if (workers)
 		output_string(out,
 			      "\nNo poll of a task and no turn of a loop was seen: what is listed "
-			      "waited all the time, or is no worker.\n");
+			      "waited or computed all the time, or is no worker that dwell knows "
+			      "(a loop that has nothing but timers is none).\n");
 	else
 		output_string(out,
 			      "\nNo thread polled a task or waited for events as a loop does.\n");
