@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -12,7 +13,9 @@
 #include "capture/recorder.h"
 #include "capture/rotated_files.h"
 
-#define KEPT_MAX     16 /* recordings of each kind */
+#define KEPT_MAX 16 /* recordings of each kind */
+/* A recording that has not begun by then is none to wait for. */
+#define BEGINS_NS    (15 * NS_PER_S)
 #define MEMORY_BYTES (64 << 20)
 #define PARTS_MAX    1024
 
@@ -32,7 +35,9 @@ struct flight {
 	size_t bytes;
 	uint64_t fired_ns; /* CLOCK_MONOTONIC; 0: never */
 	uint64_t written, suppressed;
-	char path[ROTATED_PATH_BYTES];
+	bool is_due;			  /* what was before is still to be written, */
+	char path[ROTATED_PATH_BYTES];	  /* to this file, */
+	char follows[ROTATED_PATH_BYTES]; /* as soon as this one is there */
 };
 
 static int name_files(struct rotated_name *name, const char *directory, const char *kind,
@@ -87,10 +92,12 @@ static struct part *part_at(struct flight *flight, size_t index)
 /* The first part is where the second one's interval begins, of which some is still wanted. */
 static bool drops_oldest(struct flight *flight, uint64_t now_ns)
 {
+	uint64_t until_ns = flight->is_due ? flight->fired_ns : now_ns;
+
 	if (flight->count <= 2)
 		return false;
 	return flight->count == PARTS_MAX || flight->bytes > MEMORY_BYTES ||
-	       part_at(flight, 1)->end_ns + flight->options.before_ns < now_ns;
+	       part_at(flight, 1)->end_ns + flight->options.before_ns < until_ns;
 }
 
 static void drop_oldest(struct flight *flight)
@@ -137,34 +144,29 @@ static int write_part(struct flight *flight, const struct part *part, struct err
 	return result;
 }
 
-static int write_before(struct flight *flight, char stamp[ROTATED_STAMP_BYTES], struct error *error)
+static int write_before(struct flight *flight, struct error *error)
 {
-	int result;
+	int result = recorder_continue(flight->recorder, flight->path, error);
 
-	rotated_files_limit(&flight->before, KEPT_MAX - 1);
-	rotated_files_limit(&flight->after, KEPT_MAX - 1);
-	rotated_path_new(&flight->before, stamp, flight->path);
-	result = recorder_continue(flight->recorder, flight->path, error);
+	flight->is_due = false;
 	for (size_t i = 0; result >= 0 && i < flight->count; i++)
 		result = write_part(flight, part_at(flight, i), error);
 	recorder_end_file(flight->recorder);
-	return result;
+	flight->written += result >= 0;
+	return result < 0 ? result : 1;
 }
 
-static bool record_after(struct flight *flight, const char *stamp, struct jobs *jobs,
-			 uint64_t number)
+static bool record_after(const struct flight *flight, struct jobs *jobs, uint64_t number)
 {
-	char path[ROTATED_PATH_BYTES];
 	struct job job = {
 		.number = number,
 		.seconds = (uint32_t)(flight->options.after_ns / NS_PER_S),
 	};
 
-	rotated_path(&flight->after, stamp, path);
 	job_add(&job, "record");
 	job_add(&job, "--stacks");
 	job_add(&job, "-o");
-	job_add(&job, "%s", path);
+	job_add(&job, "%s", flight->follows);
 	job_add(&job, "-d");
 	job_add(&job, "%us", job.seconds);
 	return jobs_run(jobs, &job);
@@ -176,16 +178,29 @@ int flight_fire(struct flight *flight, struct jobs *jobs, uint64_t job_number, s
 	char stamp[ROTATED_STAMP_BYTES];
 	int result;
 
-	if (flight->fired_ns && now_ns - flight->fired_ns < flight->options.pause_ns) {
+	if (flight->is_due ||
+	    (flight->fired_ns && now_ns - flight->fired_ns < flight->options.pause_ns)) {
 		flight->suppressed++;
 		return 0;
 	}
 	flight->fired_ns = now_ns;
-	result = write_before(flight, stamp, error);
-	if (!record_after(flight, stamp, jobs, job_number) && result >= 0)
-		result = error_set(error, EBUSY, "cannot start recording");
-	flight->written += result >= 0;
-	return result < 0 ? result : 1;
+	rotated_files_limit(&flight->before, KEPT_MAX - 1);
+	rotated_files_limit(&flight->after, KEPT_MAX - 1);
+	rotated_path_new(&flight->before, stamp, flight->path);
+	rotated_path(&flight->after, stamp, flight->follows);
+	flight->is_due = true;
+	if (record_after(flight, jobs, job_number))
+		return 1;
+	result = flight_look(flight, false, error);
+	return result < 0 ? result : error_set(error, EBUSY, "cannot start recording");
+}
+
+int flight_look(struct flight *flight, bool wait, struct error *error)
+{
+	if (!flight->is_due || (wait && access(flight->follows, F_OK) < 0 &&
+				clock_monotonic_ns() - flight->fired_ns < BEGINS_NS))
+		return 0;
+	return write_before(flight, error);
 }
 
 const char *flight_path(const struct flight *flight)

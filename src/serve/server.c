@@ -131,6 +131,19 @@ void server_finish(struct server *server)
 	server_push_finish(server);
 }
 
+/* `wait`: for what follows to be recorded, too. */
+static void look_at_flight(struct server *server, bool wait)
+{
+	struct error error = {""};
+	int result = server->flight ? flight_look(server->flight, wait, &error) : 0;
+
+	if (result > 0)
+		server_note(server, "%s: %s, and what follows", server->flight_words,
+			    flight_path(server->flight));
+	else if (result < 0)
+		server_note(server, "%s: %s", server->flight_words, error.text);
+}
+
 void server_release(struct server *server)
 {
 	push_host_end(server->push.host);
@@ -139,6 +152,7 @@ void server_release(struct server *server)
 	stall_watch_end(server->stalls);
 	container_names_end(server->containers);
 	rotation_close(server->store);
+	look_at_flight(server, false);
 	flight_close(server->flight);
 	free(server->store_path);
 	counters_release(&server->counters);
@@ -149,7 +163,7 @@ static void look_at_triggers(struct server *server, const struct interval *inter
 {
 	struct trigger_event event;
 	struct error error = {""};
-	char words[512];
+	char words[sizeof(server->flight_words)];
 	struct triggers_input input = {&server->counters, TRIGGERS_MARK, interval, server->stalls};
 	bool fires = triggers_look(&server->options->triggers, &input, &event);
 	int result;
@@ -162,11 +176,11 @@ static void look_at_triggers(struct server *server, const struct interval *inter
 	trigger_event_words(&event, words, sizeof(words));
 	result = flight_fire(server->flight, server->jobs, ++server->last_job, &error);
 	/* 0: none has begun, and the last one may run */
-	if (result)
-		server->flight_job = server->last_job;
-	if (result > 0)
-		server_note(server, "%s: %s, and what follows", words, flight_path(server->flight));
-	else if (result < 0)
+	if (!result)
+		return;
+	server->flight_job = server->last_job;
+	snprintf(server->flight_words, sizeof(server->flight_words), "%s", words);
+	if (result < 0)
 		server_note(server, "%s: %s", words, error.text);
 }
 
@@ -175,6 +189,7 @@ int server_interval(struct server *server, const struct interval *interval, stru
 	if (periods_add(&server->periods, &server->counters, interval) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	server->interval = interval;
+	look_at_flight(server, true);
 	look_at_triggers(server, interval);
 	server_push_interval(server);
 	notify_send("WATCHDOG=1");
@@ -406,6 +421,7 @@ static int on_job_end(void *data, struct error *error)
 		return result < 0 ? server_gone("starts jobs", error) : 0;
 	if (end.number == server->flight_job) {
 		server->flight_job = 0;
+		look_at_flight(server, false);
 		if (end.status)
 			server_note(server, "what followed a trigger was not recorded: %s",
 				    end.status == -EBUSY ? "two jobs run already" : end.error);

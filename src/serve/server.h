@@ -58,7 +58,8 @@ struct server {
 		struct server *server;
 		size_t index;
 	} stall_sources[STALL_WATCHES];
-	uint64_t flight_job; /* the last one; 0: it has ended */
+	uint64_t flight_job;	/* the last one; 0: it has ended */
+	char flight_words[512]; /* what has fired last */
 	struct server_push {
 		struct push_host *host; /* NULL: nothing is pushed */
 		char name[65];		/* the machine's */

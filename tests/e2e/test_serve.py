@@ -577,8 +577,9 @@ def test_a_trigger_records_what_was_before_and_what_follows(tmp_path):
         crowd = subprocess.Popen(["/usr/bin/python3", "-c", program], start_new_session=True)
         try:
             wait_for(lambda: server.metrics()["dwell_flight_suppressed_total",] > 0)
-            metrics = server.metrics()
             wait_for(lambda: list(tmp_path.glob("trigger.after.*.dwell")))
+            wait_for(lambda: server.metrics()["dwell_flight_recordings_total",] == 1)
+            metrics = server.metrics()
             # it has its name from its first record on
             wait_for(lambda: not any("record --stacks" in (doing(pid) or "") for pid in descendants(server.process.pid)))
         finally:
@@ -591,7 +592,10 @@ def test_a_trigger_records_what_was_before_and_what_follows(tmp_path):
     (before,), (after,) = tmp_path.glob("trigger.before.*.dwell"), tmp_path.glob("trigger.after.*.dwell")
     assert f"runnable>5: " in said and f"threads of crowd: {before}, and what follows" in said
     report = json.loads(run("report", before, "--json").stdout)
-    assert 900_000_000 <= report["duration_ns"] < 2_000_000_000
+    # a second before it fired, and until the second recording had begun: nothing is missing between the two
+    assert report["duration_ns"] >= 900_000_000
+    began = json.loads(run("report", after, "--json").stdout)["start_ns"]
+    assert report["start_ns"] + report["duration_ns"] > began
     assert any(row["comm"] == "crowd" for row in report["threads"])
     shown = run("profile", "--from", after, "--format", "folded")
     assert shown.returncode == 0 and shown.stdout, shown.stderr
