@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -154,6 +155,14 @@ static int rotate(struct rotation *rotation, struct error *error)
 	return result;
 }
 
+/* What is removed, or moved away with its directory, could be written to for ever. */
+static int check_there(const struct rotation *rotation, struct error *error)
+{
+	if (!is_there(rotation) || !access(rotation->path, F_OK) || errno != ENOENT)
+		return 0;
+	return error_set(error, ENOENT, "%s is not there any more", rotation->path);
+}
+
 static bool is_without_room(int result)
 {
 	return result == -ENOSPC || result == -EDQUOT;
@@ -173,6 +182,8 @@ int rotation_record(struct rotation *rotation, const struct wire_header *record,
 	if (result >= 0)
 		result = rotation->failed ? recorder_note(rotation->recorder, record, error)
 					  : recorder_record(rotation->recorder, record, error);
+	if (result >= 0 && is_last && !rotation->failed)
+		result = check_there(rotation, error);
 	if (result < 0)
 		rotation->failed = true;
 	rotation->is_full = rotation->is_full || is_without_room(result);

@@ -559,6 +559,23 @@ def test_the_store_keeps_recordings_and_survives_a_full_disk(tmp_path):
         subprocess.run(["umount", "-l", disk], check=True)
 
 
+def test_a_store_that_is_moved_away_is_noticed(tmp_path):
+    """What is written to it then could be found nowhere."""
+    store = tmp_path / "store"
+    store.mkdir()
+    with serving("--by", "process", "-i", "100ms", "--store", store) as server:
+        wait_for(lambda: server.metrics()["dwell_store_bytes",] > 0)
+        store.rename(tmp_path / "moved")
+        wait_for(lambda: server.metrics()["dwell_store_failures_total",] > 0)
+        store.mkdir()
+        wait_for(lambda: list(store.iterdir()))
+        server.stop()
+        said = server.process.stderr.read()
+    assert "is not there any more; trying again" in said and "kept again" in said, said
+    for path in [*store.iterdir(), *(tmp_path / "moved").iterdir()]:
+        assert run("report", path).returncode == 0, path
+
+
 def wait_for(condition, seconds=60):
     end = time.monotonic() + seconds
     while not condition():
