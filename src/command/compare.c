@@ -20,13 +20,13 @@ static const char text[] =
 	"much."
 	"\v"
 	"Examples:\n"
-	"  dwell compare monday.dwell today.dwell           who lost more time, because of whom\n"
-	"  dwell compare monday.dwell today.dwell --worse 20  exit status 3 if a program lost more "
-	"than 20 % more\n"
-	"  dwell compare before.json after.json --worse 10  exit status 3 if the time in stalls "
-	"grew by more than 10 %\n"
-	"  dwell compare runs/before runs/after             exit status 3 if a metric got worse\n"
-	"  dwell compare runs/before runs/after --gate wake-p99=20us/10% --gate iterations=0/2%\n";
+	"  dwell compare monday.dwell today.dwell  who lost more time, because of whom\n"
+	"  dwell compare monday.dwell today.dwell --worse 20\n"
+	"      exit status 3 if a program lost more than 20 % more\n"
+	"  dwell compare before.json after.json --worse 10\n"
+	"      exit status 3 if the time in stalls grew by more than 10 %\n"
+	"  dwell compare runs/before runs/after    exit status 3 if a metric is worse\n"
+	"  dwell compare runs/before runs/after --gate wake-p99=20us/10%\n";
 
 static int take_worse(void *data, const char *value, struct error *error)
 {

@@ -43,7 +43,8 @@ static const char text[] =
 	"  dwell serve --by process --groups 20\n"
 	"  dwell serve --store /var/lib/dwell --keep 24h  and record the last day\n"
 	"  dwell serve --store . -i 1s --trigger 'runqueue-p99>20ms,lock>4'\n"
-	"  dwell serve --listen :9465 --tls-cert dwell.crt --tls-key dwell.key --token-file token\n"
+	"  dwell serve --listen :9465 --tls-cert dwell.crt --tls-key dwell.key \\\n"
+	"      --token-file token\n"
 	"  go tool pprof http://127.0.0.1:9465/debug/pprof/profile?seconds=10\n";
 
 static int take_address(void *data, const char *value, struct error *error)

@@ -17,7 +17,7 @@ static const char text[] =
 	"  dwell top                            the whole machine, every second\n"
 	"  dwell top -p 1234 -i 200ms           a process, five times a second\n"
 	"  dwell top --by process --theme light  for a screen that is light\n"
-	"  dwell top postgres                   a process, and the workers it has forked\n"
+	"  dwell top postgres                   a process, and its forked workers\n"
 	"  dwell top --by process --top 10      the ten most active processes\n"
 	"  dwell top -d 10s -i 10s --sort p99   who waits longest for a CPU\n"
 	"  dwell top --format json -- make -j4  a build, for a program to read\n"

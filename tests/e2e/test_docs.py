@@ -50,6 +50,16 @@ def test_the_large_spec_runs_where_it_needs_no_controllers(tmp_path):
     assert not [finding for finding in load.checks if finding["verdict"] == "fail" and finding["check"] != "wake-p99"]
 
 
+def test_examples_of_the_help_fit_their_lines():
+    """What is too long goes on at the first column, and looks like another command."""
+    commands = re.findall(r"^  ([a-z]+) ", run("--help").stdout, re.M)
+    assert len(commands) > 9
+    for command in commands:
+        _, _, examples = run("help", command).stdout.partition("Examples:\n")
+        lines = examples.split("\n\n")[0].splitlines()
+        assert all(line.startswith("  ") for line in lines), (command, lines)
+
+
 def test_every_key_op_and_check_is_in_the_page():
     page = (DOCS / "formats" / "spec.md").read_text()
     ops = re.search(r"op_names\[OP_KINDS\] = \{(.*?)\};", (TOP / "src/load/spec.c").read_text(), re.S).group(1)
