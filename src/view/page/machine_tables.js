@@ -10,8 +10,10 @@ function swatch(state) {
   return made;
 }
 
-// `list`: {key, words, text, wide, value(row), cell(row, td)}; a column without `value` is not sorted by.
-function table(id, list, rows, mark) {
+// `columns`: {key, words, text, wide, value(row), cell(row, td)}; one without `value` is not sorted by. Where there is
+// little room, the `wide` ones come last, for those who scroll.
+function table(id, columns, rows, mark) {
+  const list = matchMedia('(max-width: 700px)').matches ? [...columns.filter(one => !one.wide), ...columns.filter(one => one.wide)] : columns;
   const [by, direction] = sorting[id], column = list.find(one => one.key === by) || list.find(one => one.value);
   const focused = document.activeElement && document.activeElement.dataset && document.activeElement.closest(`#${id}`) ? document.activeElement.dataset.key : null;
   const head = get(id).tHead, body = get(id).tBodies[0];
@@ -20,7 +22,7 @@ function table(id, list, rows, mark) {
   for (const one of list) {
     const cell = element('th', undefined, line);
     cell.scope = 'col';
-    cell.className = (one.text ? 'text ' : '') + (one.wide ? 'wide' : '');
+    cell.className = one.text ? 'text' : '';
     if (!one.words) continue;
     const button = element('button', one.words, cell);
     button.title = one.help || '';
@@ -40,7 +42,7 @@ function table(id, list, rows, mark) {
     if (mark && mark(row)) made.className = 'chosen';
     for (const one of list) {
       const cell = element('td', undefined, made);
-      cell.className = (one.text ? 'text ' : '') + (one.wide ? 'wide' : '');
+      cell.className = one.text ? 'text' : '';
       one.cell(row, cell);
     }
   }
@@ -169,7 +171,7 @@ function stallRow(name, stall, body) {
     };
   } else place.append(what);
   const reason = element('td', stall.reason || '', row);
-  reason.className = 'text wide dim';
+  reason.className = 'text dim';
   if (shown) stackOf(stall, body);
 }
 
@@ -187,7 +189,7 @@ function stallsTables(programs) {
     }
     const made = element('table', undefined, element('div', undefined, section)), line = element('tr', undefined, element('thead', undefined, made)), body = element('tbody', undefined, made);
     made.parentNode.className = 'scroll';
-    for (const [words, kind] of [['When', 'text'], ['Length', ''], ['Cause', 'text'], ['Function', 'text'], ['Reason', 'text wide']]) {
+    for (const [words, kind] of [['When', 'text'], ['Length', ''], ['Cause', 'text'], ['Function', 'text'], ['Reason', 'text']]) {
       const cell = element('th', words, line);
       cell.scope = 'col';
       cell.className = kind;
