@@ -82,16 +82,36 @@ static void write_now(const struct view *view, const struct row *row,
 		      reason, *reason ? " " : "", since);
 }
 
-static void write_states_heading(struct output *out, const struct session_info *session)
+/*
+ * A set of 1 << enum state. On a terminal, where room is short, those without any time are left
+ * out, as on the screen.
+ */
+static unsigned int states_shown(const struct view *view, const struct interval *interval,
+				 size_t rows)
+{
+	unsigned int shown = 0;
+
+	for (int i = 0; i < STATES; i++) {
+		bool has_time = !view->is_terminal;
+
+		for (size_t k = 0; !has_time && k < rows; k++)
+			has_time = interval->rows[k].states_ns[i];
+		if (has_time && session_shows(interval->session, (enum state)i))
+			shown |= 1U << i;
+	}
+	return shown;
+}
+
+static void write_states_heading(struct output *out, unsigned int states)
 {
 	for (int i = 0; i < STATES; i++)
-		if (session_shows(session, state_columns[i]))
+		if (states & 1U << state_columns[i])
 			output_format(out, "%*s", state_column_width(state_columns[i]),
 				      state_info[state_columns[i]].header);
 	output_string(out, "  RQp99");
 }
 
-static void write_heading(const struct view *view, const struct session_info *session)
+static void write_heading(const struct view *view, unsigned int states)
 {
 	struct output *out = view->out;
 
@@ -105,7 +125,7 @@ static void write_heading(const struct view *view, const struct session_info *se
 	default:
 		output_format(out, "%8s %-*s", "TID", NAME_COLUMNS, "COMM");
 	}
-	write_states_heading(out, session);
+	write_states_heading(out, states);
 	output_string(out, view->by == BY_THREAD   ? "  NOW\n"
 			   : view->by == BY_CGROUP ? "  CGROUP\n"
 						   : "\n");
@@ -128,7 +148,7 @@ static void write_state(struct output *out, const struct row *row,
 }
 
 static void write_row(const struct view *view, const struct row *row,
-		      const struct session_info *session)
+		      const struct session_info *session, unsigned int states)
 {
 	struct output *out = view->out;
 	const char *path = NULL;
@@ -147,7 +167,7 @@ static void write_row(const struct view *view, const struct row *row,
 		write_name(out, row->comm, NAME_COLUMNS, true);
 	}
 	for (int i = 0; i < STATES; i++)
-		if (session_shows(session, state_columns[i]))
+		if (states & 1U << state_columns[i])
 			write_state(out, row, session, state_columns[i]);
 	write_p99(view, row, session);
 	if (view->by == BY_THREAD) {
@@ -239,6 +259,7 @@ void page_title(const struct view *view, const struct interval *interval, const 
 void page_interval(const struct view *view, const struct interval *interval, size_t total)
 {
 	size_t shown = view_rows(view, interval);
+	unsigned int states = states_shown(view, interval, shown);
 
 	page_title(view, interval,
 		   !view->programs ? grouping_noun(view->by, total)
@@ -246,9 +267,9 @@ void page_interval(const struct view *view, const struct interval *interval, siz
 				   : "programs",
 		   total, shown);
 	if (shown)
-		write_heading(view, interval->session);
+		write_heading(view, states);
 	for (size_t i = 0; i < shown; i++)
-		write_row(view, &interval->rows[i], interval->session);
+		write_row(view, &interval->rows[i], interval->session, states);
 	output_char(view->out, '\n');
 }
 

@@ -22,7 +22,8 @@ struct view {
 	bool findings;	       /* of blame, on that page, too */
 	bool programs;	       /* rows are rows_fold()'s: all processes of a name */
 	bool show_idle;	       /* in text: also rows without any active time */
-	struct emit emit;      /* the view's own */
+	bool is_terminal;      /* what the text goes to; this and the next are the view's own */
+	struct emit emit;
 };
 
 extern const struct schema interval_schema, interval_blame_schema, child_schema, missing_schema;

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -177,6 +178,15 @@ def test_by_process_and_cgroup():
     done = run("top", "--by", "process", "-c", "1", "-i", "100ms", "--format", "json")
     there = set(pids) & {row["pid"] for row in parse(done.stdout)[0][0]["processes"]}
     assert sum(row["threads"] for row in interval["cgroups"]) >= len(there) > 0
+
+
+def test_a_terminal_has_no_columns_without_time():
+    """There is little room; what another program reads always has the same columns."""
+    piped = run("top", "-c", "1", "-i", "100ms", "--", "sleep", "1").stdout
+    shown = subprocess.run(["script", "-qec", shlex.join([DWELL, "top", "-c", "1", "-i", "100ms", "--", "sleep", "1"]), "/dev/null"],
+                           stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout  # fmt: skip
+    assert " SWAP " in piped and " STOP" in piped and " IDLE" in piped
+    assert " SWAP " not in shown and " STOP" not in shown and " SLP " in shown, shown
 
 
 def test_exit_status_of_the_command():
