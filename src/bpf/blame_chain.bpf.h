@@ -29,13 +29,9 @@ struct blame_hold {
 	__u64 since_ns; /* 0: it had not waited for it */
 	__u64 delay_ns; /* as in struct blame_chain */
 	__u64 until_ns;
-	__u64 who; /* this and the next as in struct blame_key */
-	__u64 how;
-	__u64 comm[2];
-	__u32 pid;
-	__u32 holder; /* its number, as the kernel has it, */
-	__u32 waiter; /* and that of who waited */
-	__u32 pad;
+	struct blame_key key; /* of the holder */
+	__u32 holder;	      /* its number, as the kernel has it, */
+	__u32 waiter;	      /* and that of who waited */
 };
 
 struct blame_holds {
@@ -91,12 +87,7 @@ __weak __attribute__((noinline)) int blame_by_hold(struct blame *blame, struct b
 	if (hold->since_ns >= hold->until_ns)
 		return 0;
 	since_ns = hold->since_ns > chain->wait.from_ns ? hold->since_ns : chain->wait.from_ns;
-	chain->wait.key.who = hold->who;
-	chain->wait.key.how = hold->how;
-	chain->wait.key.comm[0] = hold->comm[0];
-	chain->wait.key.comm[1] = hold->comm[1];
-	chain->wait.key.pid = hold->pid;
-	chain->wait.key.count = 1;
+	chain->wait.key = hold->key;
 	blame_range(blame, &chain->wait.key, since_ns, chain->wait.to_ns);
 	chain->wait.to_ns = since_ns;
 	chain->delay_ns = hold->delay_ns;
@@ -161,11 +152,9 @@ static __always_inline void blame_note_hold(struct task_struct *task, const stru
 	hold->until_ns = 0;
 	hold->since_ns = chain->wait.to_ns;
 	hold->delay_ns = chain->delay_ns;
-	hold->who = key->who;
-	hold->how = how & ~BLAME_FLAG(WIRE_CULPRIT_EARLIER);
-	hold->comm[0] = key->comm[0];
-	hold->comm[1] = key->comm[1];
-	hold->pid = key->pid;
+	hold->key = *key;
+	hold->key.how = how & ~BLAME_FLAG(WIRE_CULPRIT_EARLIER);
+	hold->key.count = 1;
 	hold->holder = chain->holder;
 	hold->waiter = (__u32)task->pid;
 	hold->until_ns = now_ns;

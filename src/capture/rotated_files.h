@@ -44,8 +44,8 @@ void rotated_file_remove(const struct rotated_name *name, const char *stamp);
 void rotated_files_limit(const struct rotated_name *name, size_t count);
 
 /*
- * A new one for now, behind all there are: no file has that name. Two of one second are named by
- * the next one.
+ * The name of the next file, which sorts behind all that exist. Two of one second: the later one
+ * has the next second.
  */
 void rotated_path_new(const struct rotated_name *name, char stamp[ROTATED_STAMP_BYTES],
 		      char path[ROTATED_PATH_BYTES]);

@@ -12,7 +12,7 @@
 enum MHD_Result web_reply_text(struct MHD_Connection *connection, unsigned int status,
 			       const char *text);
 
-/* 503: it cannot be had now. */
+/* 503, where there is no answer at present. */
 enum MHD_Result web_reply_no_answer(struct MHD_Connection *connection);
 
 /* 401 or 403, by web_access_refuses(). */
