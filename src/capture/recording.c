@@ -1,38 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE /* memmem */
 #include "capture/recording.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zstd.h>
 
 #include "base/array.h"
+#include "base/duration.h"
 #include "capture/delta.h"
 #include "capture/record_check.h"
 #include "capture/recording_format.h"
+#include "capture/recording_file.h"
 #include "capture/recording_layout.h"
-
-struct chunk {
-	uint64_t offset; /* of its header */
-	uint64_t time_ns;
-	uint32_t stored_bytes, raw_bytes, stored_crc;
-	bool key;
-	bool orphan;  /* it refers to a chunk that is damaged */
-	bool counted; /* among those that could not be read */
-};
+#include "capture/recording_paths.h"
 
 struct recording {
-	int fd;
-	struct chunk *chunks;
-	size_t chunk_room;
-	size_t next;	/* chunk */
+	struct recording_file *files;	   /* in the order they were written */
+	size_t file_count, first_file;	   /* those before it are of another boot */
+	bool is_ring;			   /* its files were found, not named */
+	struct recording_chunk *chunks;	   /* of all files */
+	size_t next;			   /* chunk */
+	const struct recording_file *file; /* of the last chunk */
 	bool broken;	/* the chunks from here to the next key refer to one that is missing */
 	bool restarted; /* what comes next has no baseline */
 	const struct recording_layout *layout; /* of the records to come */
-	struct recording_layout said;	       /* by the recording; no states: not yet */
+	struct recording_layout said;	       /* by the file; no states: not yet */
 	union recording_laid_out laid_out;
 	struct recording_facts facts;
 	ZSTD_DCtx *zstd;
@@ -40,181 +32,200 @@ struct recording {
 	char *stored, *raw;
 	size_t stored_room, raw_room;
 };
-
-static bool read_at(const struct recording *recording, void *into, size_t length, uint64_t offset)
+static int by_time(const void *left, const void *right)
 {
-	size_t done = 0;
+	const struct recording_file *a = left, *b = right;
 
-	while (done < length) {
-		ssize_t got = pread(recording->fd, (char *)into + done, length - done,
-				    (off_t)(offset + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		done += (size_t)got;
-	}
-	return true;
+	return (a->begun_realtime_ns > b->begun_realtime_ns) -
+	       (a->begun_realtime_ns < b->begun_realtime_ns);
 }
 
-static int refuse_version(const struct recording_header *header, const char *path,
-			  struct error *error)
+/* Removed since it was found, or just begun: of a ring, that is none of its files. */
+static bool is_none(int result)
 {
-	const __u8 *writer = header->written_by;
-	char newer[32] = "a newer dwell";
-
-	if (writer[1] || writer[2] || writer[3])
-		snprintf(newer, sizeof(newer), "dwell %u.%u.%u or newer", writer[1], writer[2],
-			 writer[3]);
-	return error_set(error, EINVAL,
-			 "%s is a recording of version %u.%u, this dwell reads %u.x to %u.x: use "
-			 "%s",
-			 path, header->major, header->minor, RECORDING_OLDEST, RECORDING_MAJOR,
-			 newer);
+	return result == -ENOENT || result == -ENODATA;
 }
 
-static int check_header(struct recording *recording, const char *path, struct error *error)
+static int open_files(struct recording *recording, const struct recording_paths *paths,
+		      struct error *error)
 {
-	struct recording_header header;
-
-	if (!read_at(recording, &header, sizeof(header), 0) ||
-	    memcmp(header.magic, RECORDING_MAGIC, sizeof(header.magic)) != 0)
-		return error_set(error, EINVAL, "%s is not a recording of dwell", path);
-	if (header.byte_order == __builtin_bswap32(RECORDING_ORDER))
-		return error_set(error, EINVAL,
-				 "%s is from a machine of the other byte order: read it on one "
-				 "like it",
-				 path);
-	if (header.crc != recording_crc(&header, offsetof(struct recording_header, crc)))
-		return error_set(error, EINVAL, "%s: the header is damaged", path);
-	if (header.major < RECORDING_OLDEST || header.major > RECORDING_MAJOR)
-		return refuse_version(&header, path, error);
-	recording->layout = header.major == 1 ? &recording_layout_1 : &recording_layout_2;
-	delta_lay_out(&recording->delta, recording->layout);
-	recording->facts.realtime_ns = header.realtime_ns;
-	return 0;
-}
-
-static int add_chunk(struct recording *recording, struct chunk chunk)
-{
-	size_t count = (size_t)recording->facts.chunks;
-
-	if (array_reserve(&recording->chunks, &recording->chunk_room, count + 1, sizeof(chunk)) < 0)
-		return -ENOMEM;
-	recording->chunks[count] = chunk;
-	if (!count)
-		recording->facts.first_ns = chunk.time_ns;
-	recording->facts.last_ns = chunk.time_ns;
-	recording->facts.raw_bytes += chunk.raw_bytes;
-	recording->facts.chunks++;
-	return 0;
-}
-
-static bool is_chunk(const struct chunk_header *header)
-{
-	return header->magic == CHUNK_MAGIC && header->raw_bytes <= CHUNK_MAX_BYTES &&
-	       header->crc == recording_crc(header, offsetof(struct chunk_header, crc));
-}
-
-/* Where the next whole header is, from `offset` on; the file's size if there is none. */
-static uint64_t resync(const struct recording *recording, uint64_t offset)
-{
-	static const __u32 magic = CHUNK_MAGIC;
-	char window[65536];
-	struct chunk_header header;
-
-	while (offset < recording->facts.bytes) {
-		uint64_t left = recording->facts.bytes - offset;
-		size_t length = left < sizeof(window) ? (size_t)left : sizeof(window);
-		char *at = window;
-
-		if (!read_at(recording, window, length, offset))
-			break;
-		while ((at = memmem(at, (size_t)(window + length - at), &magic, sizeof(magic)))) {
-			uint64_t found = offset + (uint64_t)(at - window);
-
-			if (read_at(recording, &header, sizeof(header), found) && is_chunk(&header))
-				return found;
-			at++;
-		}
-		if (length == left)
-			break;
-		offset += length - (sizeof(magic) - 1);
-	}
-	return recording->facts.bytes;
-}
-
-static int scan(struct recording *recording)
-{
-	uint64_t offset = sizeof(struct recording_header);
-	uint64_t damaged = 0;
-
-	while (offset < recording->facts.bytes) {
-		struct chunk_header header;
-		uint64_t end;
-		int result;
-
-		if (!read_at(recording, &header, sizeof(header), offset) || !is_chunk(&header)) {
-			uint64_t next = resync(recording, offset + 1);
-
-			damaged += next - offset;
-			offset = next;
-			continue;
-		}
-		end = offset + sizeof(header) + header.stored_bytes;
-		if (end > recording->facts.bytes) {
-			damaged += recording->facts.bytes - offset;
-			break;
-		}
-		recording->facts.damaged_bytes += damaged;
-		result = add_chunk(recording, (struct chunk){.offset = offset,
-							     .time_ns = header.time_ns,
-							     .stored_bytes = header.stored_bytes,
-							     .raw_bytes = header.raw_bytes,
-							     .stored_crc = header.stored_crc,
-							     .key = header.flags & CHUNK_KEY});
-		if (result < 0)
-			return result;
-		recording->chunks[recording->facts.chunks - 1].orphan =
-			damaged && !(header.flags & CHUNK_KEY);
-		damaged = 0;
-		offset = end;
-	}
-	recording->facts.tail_bytes = damaged;
-	return 0;
-}
-
-int recording_open(struct recording **ret_recording, const char *path, struct error *error)
-{
-	struct recording *recording;
-	struct stat status;
 	int result = 0;
 
-	if (!strcmp(path, "-"))
-		return error_set(error, EINVAL,
-				 "a recording is read from a file, not from a pipe: name it, or "
-				 "./- for a file of that name");
-	recording = calloc(1, sizeof(*recording));
-	if (!recording)
+	recording->is_ring = paths->are_found;
+	recording->files = calloc(paths->count, sizeof(*recording->files));
+	if (!recording->files)
 		return error_set(error, ENOMEM, "out of memory");
-	/* a FIFO that nothing writes to would be waited for */
-	recording->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	recording->zstd = ZSTD_createDCtx();
-	if (recording->fd < 0 || fstat(recording->fd, &status) < 0)
-		result = error_set(error, errno, "cannot read %s: %s", path, strerror(errno));
-	else if (!S_ISREG(status.st_mode))
-		result = error_set(error, EINVAL, "%s is not a regular file", path);
-	else if (!recording->zstd)
-		result = error_set(error, ENOMEM, "out of memory");
-	if (result >= 0) {
-		recording->facts.bytes = (uint64_t)status.st_size;
-		result = check_header(recording, path, error);
+	for (size_t i = 0; result >= 0 && i < paths->count; i++) {
+		struct recording_file *file = &recording->files[recording->file_count];
+
+		result = recording_file_open(file, paths->items[i], error);
+		if (result >= 0) {
+			recording->file_count++;
+			continue;
+		}
+		recording_file_release(file);
+		/* what the last one says, if there is no other */
+		if (recording->is_ring && is_none(result) &&
+		    (recording->file_count || i + 1 < paths->count))
+			result = 0;
 	}
-	if (result >= 0 && scan(recording) < 0)
+	/* what was found is in the order of its names, also where the clock was set back */
+	if (result >= 0 && !recording->is_ring)
+		qsort(recording->files, recording->file_count, sizeof(*recording->files), by_time);
+	return result;
+}
+
+static const struct recording_chunk *first_chunk(const struct recording_file *file)
+{
+	return &file->chunks[0];
+}
+
+static const struct recording_chunk *last_chunk(const struct recording_file *file)
+{
+	return &file->chunks[file->chunk_count - 1];
+}
+
+/* Those that have nothing of the time that is asked for are closed. */
+static void choose_files(struct recording *recording)
+{
+	const struct recording_facts *facts = &recording->facts;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < recording->file_count; i++) {
+		struct recording_file *file = &recording->files[i];
+
+		if (last_chunk(file)->realtime_ns <= facts->since_realtime_ns ||
+		    (facts->until_realtime_ns &&
+		     file->begun_realtime_ns >= facts->until_realtime_ns))
+			recording_file_release(file);
+		else
+			recording->files[kept++] = *file;
+	}
+	recording->file_count = kept;
+}
+
+/* How far the clock may be set, or drift, between two files of one boot. */
+#define CLOCK_SET_NS (5 * 60 * NS_PER_S)
+
+static bool is_same_boot(const struct recording_chunk *before, const struct recording_chunk *after)
+{
+	int64_t moved_ns = (int64_t)(after->realtime_ns - after->time_ns -
+				     (before->realtime_ns - before->time_ns));
+
+	return moved_ns < (int64_t)CLOCK_SET_NS && moved_ns > -(int64_t)CLOCK_SET_NS;
+}
+
+/* Files of one boot follow each other. */
+static int check_order(struct recording *recording, struct error *error)
+{
+	for (size_t i = recording->file_count - 1; i > 0; i--) {
+		struct recording_file *before = &recording->files[i - 1], *file = before + 1;
+
+		if (!is_same_boot(last_chunk(before), first_chunk(file))) {
+			if (!recording->is_ring)
+				return error_set(error, EINVAL,
+						 "%s and %s are of different boots, or machines: "
+						 "give one after the other",
+						 before->path, file->path);
+			recording->facts.older_files = i;
+			for (size_t j = 0; j < i; j++)
+				recording_file_release(&recording->files[j]);
+			recording->file_count -= i;
+			memmove(recording->files, file,
+				recording->file_count * sizeof(*recording->files));
+			return 0;
+		}
+		if (first_chunk(file)->time_ns < last_chunk(before)->time_ns)
+			return error_set(error, EINVAL,
+					 "%s and %s have the same time: give one of them",
+					 before->path, file->path);
+	}
+	return 0;
+}
+
+static int list_chunks(struct recording *recording)
+{
+	struct recording_facts *facts = &recording->facts;
+	size_t count = 0;
+
+	for (size_t i = 0; i < recording->file_count; i++)
+		count += recording->files[i].chunk_count;
+	recording->chunks = calloc(count, sizeof(*recording->chunks));
+	if (!recording->chunks)
+		return -ENOMEM;
+	for (size_t i = 0; i < recording->file_count; i++) {
+		const struct recording_file *file = &recording->files[i];
+
+		for (size_t j = 0; j < file->chunk_count; j++) {
+			struct recording_chunk *chunk = &recording->chunks[facts->chunks++];
+
+			*chunk = file->chunks[j];
+			chunk->file = file;
+			facts->raw_bytes += chunk->raw_bytes;
+		}
+		facts->bytes += file->bytes;
+		facts->damaged_bytes += file->damaged_bytes;
+		facts->tail_bytes += file->tail_bytes;
+	}
+	facts->files = recording->file_count;
+	facts->realtime_ns = recording->files[0].begun_realtime_ns;
+	facts->first_ns = recording->chunks[0].time_ns;
+	facts->last_ns = recording->chunks[facts->chunks - 1].time_ns;
+	return 0;
+}
+
+static void go_to_since(struct recording *recording)
+{
+	const struct recording_facts *facts = &recording->facts;
+
+	for (size_t i = 0; i < facts->chunks; i++) {
+		if (recording->chunks[i].realtime_ns < facts->since_realtime_ns)
+			continue;
+		if (i)
+			recording_seek(recording, recording->chunks[i].time_ns);
+		return;
+	}
+}
+
+static int choose(struct recording *recording, const struct recording_choice *choice,
+		  struct error *error)
+{
+	const struct recording_file *last = &recording->files[recording->file_count - 1];
+	uint64_t end_ns = last_chunk(last)->realtime_ns;
+	struct recording_facts *facts = &recording->facts;
+	int result;
+
+	facts->since_realtime_ns = moment_ns(&choice->since, end_ns);
+	facts->until_realtime_ns = moment_ns(&choice->until, end_ns);
+	if (facts->until_realtime_ns && facts->until_realtime_ns <= facts->since_realtime_ns)
+		return error_set(error, EINVAL, "--until is not after --since");
+	choose_files(recording);
+	if (!recording->file_count)
+		return error_set(error, EINVAL, "%s has nothing of that time", choice->paths[0]);
+	result = check_order(recording, error);
+	if (result >= 0 && list_chunks(recording) < 0)
 		result = error_set(error, ENOMEM, "out of memory");
-	if (result >= 0 && !recording->facts.chunks)
-		result = error_set(error, EINVAL, "%s has no whole interval", path);
+	if (result >= 0)
+		go_to_since(recording);
+	return result;
+}
+
+int recording_open(struct recording **ret_recording, const struct recording_choice *choice,
+		   struct error *error)
+{
+	struct recording *recording = calloc(1, sizeof(*recording));
+	struct recording_paths paths = {.are_found = false};
+	int result = 0;
+
+	if (!recording || !(recording->zstd = ZSTD_createDCtx()))
+		result = error_set(error, ENOMEM, "out of memory");
+	for (size_t i = 0; result >= 0 && i < choice->count; i++)
+		result = recording_paths_add(&paths, choice->paths[i], error);
+	if (result >= 0)
+		result = open_files(recording, &paths, error);
+	if (result >= 0)
+		result = choose(recording, choice, error);
+	recording_paths_release(&paths);
 	if (result < 0) {
 		recording_close(recording);
 		return result;
@@ -227,10 +238,11 @@ void recording_close(struct recording *recording)
 {
 	if (!recording)
 		return;
-	if (recording->fd >= 0)
-		close(recording->fd);
+	for (size_t i = 0; i < recording->file_count; i++)
+		recording_file_release(&recording->files[i]);
 	ZSTD_freeDCtx(recording->zstd);
 	delta_release(&recording->delta);
+	free(recording->files);
 	free(recording->chunks);
 	free(recording->stored);
 	free(recording->raw);
@@ -242,8 +254,18 @@ const struct recording_facts *recording_facts(const struct recording *recording)
 	return &recording->facts;
 }
 
+/* Its first chunk refers to nothing before it, and what came before is not continued. */
+static void begin_file(struct recording *recording, const struct recording_file *file)
+{
+	recording->restarted |= recording->file != NULL;
+	recording->file = file;
+	recording->layout = file->layout;
+	recording->said = (struct recording_layout){.states = 0};
+	delta_lay_out(&recording->delta, recording->layout);
+}
+
 /* 0, or -EBADMSG for a chunk that is not what was written. */
-static int unpack(struct recording *recording, const struct chunk *chunk)
+static int unpack(struct recording *recording, const struct recording_chunk *chunk)
 {
 	size_t length;
 
@@ -251,8 +273,8 @@ static int unpack(struct recording *recording, const struct chunk *chunk)
 		return -ENOMEM;
 	if (chunk->orphan)
 		return -EBADMSG;
-	if (!read_at(recording, recording->stored, chunk->stored_bytes,
-		     chunk->offset + sizeof(struct chunk_header)) ||
+	if (!recording_file_read(chunk->file, recording->stored, chunk->stored_bytes,
+				 chunk->offset + sizeof(struct chunk_header)) ||
 	    recording_crc(recording->stored, chunk->stored_bytes) != chunk->stored_crc)
 		return -EBADMSG;
 	/* a frame of a few bytes may claim to unpack to anything: believe it only if it says so
@@ -282,7 +304,7 @@ static int take_layout(struct recording *recording, const struct wire_header *re
 }
 
 /* 1, -EBADMSG, or what the sink says. */
-static int send_records(struct recording *recording, const struct chunk *chunk,
+static int send_records(struct recording *recording, const struct recording_chunk *chunk,
 			struct record_sink sink)
 {
 	bool is_first = true;
@@ -314,7 +336,7 @@ static int send_records(struct recording *recording, const struct chunk *chunk,
 }
 
 /* One may be met again after recording_seek(). */
-static void count_once(struct chunk *chunk, uint64_t *counter)
+static void count_once(struct recording_chunk *chunk, uint64_t *counter)
 {
 	*counter += !chunk->counted;
 	chunk->counted = true;
@@ -325,9 +347,11 @@ int recording_next(struct recording *recording, struct record_sink sink, struct 
 	static const struct wire_header restart = {.size = sizeof(restart), .kind = WIRE_RESTART};
 
 	while (recording->next < recording->facts.chunks) {
-		struct chunk *chunk = &recording->chunks[recording->next++];
+		struct recording_chunk *chunk = &recording->chunks[recording->next++];
 		int result;
 
+		if (chunk->file != recording->file)
+			begin_file(recording, chunk->file);
 		if (chunk->key) {
 			delta_clear(&recording->delta);
 			recording->broken = false;

@@ -26,21 +26,37 @@ static int check_directory(const char *directory, struct error *error)
 	return 0;
 }
 
-int rotated_name_split(struct rotated_name *ret_name, const char *path, struct error *error)
+static int split(struct rotated_name *ret_name, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	const char *dot = strrchr(name, '.');
 
 	if (!*name || strlen(name) + ROTATED_STAMP_BYTES > NAME_MAX ||
 	    strlen(path) + ROTATED_STAMP_BYTES + 1 >= PATH_MAX)
-		return error_set(error, ENAMETOOLONG, "%.200s is not a name for files", path);
+		return -ENAMETOOLONG;
+	*ret_name = (struct rotated_name){.is_read = false};
 	if (!dot || dot == name)
 		dot = name + strlen(name);
 	snprintf(ret_name->directory, sizeof(ret_name->directory), "%.*s",
 		 slash ? (int)(slash - path + (slash == path)) : 1, slash ? path : ".");
 	snprintf(ret_name->prefix, sizeof(ret_name->prefix), "%.*s.", (int)(dot - name), name);
 	snprintf(ret_name->suffix, sizeof(ret_name->suffix), "%s", dot);
+	return 0;
+}
+
+int rotated_name_split(struct rotated_name *ret_name, const char *path, struct error *error)
+{
+	if (split(ret_name, path) < 0)
+		return error_set(error, ENAMETOOLONG, "%.200s is not a name for files", path);
 	return check_directory(ret_name->directory, error);
+}
+
+int rotated_name_read(struct rotated_name *ret_name, const char *path)
+{
+	int result = split(ret_name, path);
+
+	ret_name->is_read = true;
+	return result;
 }
 
 static void format_stamp(char stamp[ROTATED_STAMP_BYTES], time_t time)
@@ -82,6 +98,27 @@ static bool take_stamp(const struct rotated_name *name, const char *file, char *
 	memcpy(stamp, file + prefix, ROTATED_STAMP_BYTES - 1);
 	stamp[ROTATED_STAMP_BYTES - 1] = '\0';
 	return is_stamp(stamp);
+}
+
+bool rotated_name_of(struct rotated_name *ret_name, const char *directory, const char *file)
+{
+	char stamp[ROTATED_STAMP_BYTES];
+
+	if (strlen(file) > NAME_MAX || strlen(directory) >= PATH_MAX)
+		return false;
+	*ret_name = (struct rotated_name){.is_read = true};
+	for (const char *dot = file; (dot = strchr(dot, '.')); dot++) {
+		if (dot == file || strlen(dot) < ROTATED_STAMP_BYTES)
+			continue;
+		snprintf(ret_name->directory, sizeof(ret_name->directory), "%s", directory);
+		snprintf(ret_name->prefix, sizeof(ret_name->prefix), "%.*s", (int)(dot + 1 - file),
+			 file);
+		snprintf(ret_name->suffix, sizeof(ret_name->suffix), "%s",
+			 dot + ROTATED_STAMP_BYTES);
+		if (take_stamp(ret_name, file, stamp))
+			return true;
+	}
+	return false;
 }
 
 static void file_name(const struct rotated_name *name, const char *stamp,
@@ -138,7 +175,7 @@ int rotated_files_list(const struct rotated_name *name, struct rotated_file **re
 
 		if (!take_stamp(name, entry->d_name, file.stamp) ||
 		    fstatat(dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    !S_ISREG(status.st_mode) || status.st_uid != geteuid())
+		    !S_ISREG(status.st_mode) || (!name->is_read && status.st_uid != geteuid()))
 			continue;
 		file.bytes = (uint64_t)status.st_blocks * 512;
 		file.changed_ns = (uint64_t)status.st_mtim.tv_sec * NS_PER_S;

@@ -10,10 +10,14 @@
 #define DWELL_CAPTURE_ROTATED_FILES_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
+
+/* In a directory of `dwell serve --store`, beside what triggers have kept. */
+#define ROTATED_STORE	    "dwell.dwell"
 
 #define ROTATED_STAMP_BYTES sizeof("YYYYmmddTHHMMSSZ")
 /* Of a name, for the compiler: rotated_name_split() makes sure that it fits NAME_MAX. */
@@ -23,6 +27,7 @@
 struct rotated_name {
 	char directory[PATH_MAX];
 	char prefix[NAME_MAX + 1], suffix[NAME_MAX + 1]; /* around the time */
+	bool is_read;					 /* only: by whomever they were written */
 };
 
 struct rotated_file {
@@ -34,6 +39,12 @@ struct rotated_file {
 /* -EINVAL for what is no name; -ENOTDIR, -EACCES and the like for a directory that is of no use. */
 int rotated_name_split(struct rotated_name *ret_name, const char *path,
 		       struct error *error) must_check;
+
+/* The same, for files that are only read. -EINVAL: no name, or no directory. */
+int rotated_name_read(struct rotated_name *ret_name, const char *path) must_check;
+
+/* Of which name `file` in the directory is one. False: of none. */
+bool rotated_name_of(struct rotated_name *ret_name, const char *directory, const char *file);
 
 /* All there are, the oldest first; the caller frees them. 0 or a negative errno. */
 int rotated_files_list(const struct rotated_name *name, struct rotated_file **ret_files,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* `dwell report`: a recording in one page. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/build_options.h"
 #include "base/print.h"
 #include "command/command.h"
@@ -14,12 +16,14 @@
 static const char text[] =
 	"Sums up a recording: the machine, where the time went, the most active processes and "
 	"threads, "
-	"and what was lost."
+	"and what was lost. FILEs that follow each other are summed up as one; a directory stands "
+	"for all files of `dwell record --rotate` or `dwell serve --store` in it."
 	"\v"
 	"Examples:\n"
 	"  dwell report night.dwell\n"
 	"  dwell report night.dwell --top 30\n"
 	"  dwell report night.dwell --by cgroup\n"
+	"  dwell report /var/lib/dwell --since 14:05 --until 14:10\n"
 	"  dwell report night.dwell --format json   one interval that covers all\n"
 	"  dwell report night.dwell --format html > night.html   for a browser\n";
 
@@ -47,14 +51,37 @@ static int take_by(void *data, const char *value, struct error *error)
 	return parsing_grouping(value, true, &report->by, error);
 }
 
+static int take_since(void *data, const char *value, struct error *error)
+{
+	struct report *report = data;
+
+	return moment_parse(value, &report->choice.since, error);
+}
+
+static int take_until(void *data, const char *value, struct error *error)
+{
+	struct report *report = data;
+
+	return moment_parse(value, &report->choice.until, error);
+}
+
 static const struct command_option report_option_table[] = {
 	TAKEN_OPTION("by", 0, "WHAT", take_by,
 		     "a row per thread, process or cgroup (thread; the page has threads, processes "
 		     "and programs)"),
 	TAKEN_OPTION("format", 0, "FORMAT", take_format, FORMATS_OF_REPORTS " (table)"),
 	ROW_OPTIONS(struct report, " (10 on the page)"),
+	TAKEN_OPTION("since", 0, "TIME", take_since,
+		     "only what was recorded since: 14:05, '2026-11-27 14:05:30', local time or "
+		     "with a Z behind it UTC; or 10m, before the end of the recording"),
+	TAKEN_OPTION("until", 0, "TIME", take_until, "and only until TIME"),
 	END_OF_OPTIONS,
 };
+
+static bool is_part(const struct recording_choice *choice)
+{
+	return choice->since.kind || choice->until.kind;
+}
 
 /* Rows are sorted where they are, but by what only a column has. */
 static int take_order(struct report *report, struct error *error)
@@ -75,11 +102,14 @@ static int take_order(struct report *report, struct error *error)
 static int take_path(void *data, char **rest, bool is_behind_dashes, struct error *error)
 {
 	struct report *report = data;
+	struct recording_choice *choice = &report->choice;
 
 	(void)is_behind_dashes;
-	if (report->path)
-		return error_set(error, EINVAL, "one recording at a time");
-	report->path = rest[0];
+	if (array_reserve(&report->paths, &report->path_room, choice->count + 1,
+			  sizeof(*report->paths)) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	report->paths[choice->count++] = rest[0];
+	choice->paths = report->paths;
 	return ARGUMENT_TAKEN;
 }
 
@@ -100,14 +130,14 @@ static int end(void *data, struct error *error)
 	if (result >= 0)
 		result = result_options_end(&report->output, &interval_schema, 1U << report->by,
 					    error);
-	if (result < 0 || report->path)
+	if (result < 0 || report->choice.count)
 		return result;
 	return error_set(error, EINVAL, "missing FILE: dwell report FILE");
 }
 
 static const struct command_line report_line = {
 	.options = report_option_table,
-	.arguments = "FILE",
+	.arguments = "FILE...",
 	.text = text,
 	.take_argument = take_path,
 	.end = end,
@@ -143,7 +173,7 @@ static int write_report(struct report *report, const struct recording_facts *fac
 
 static int open_report(struct report *report, struct replay *replay, struct error *error)
 {
-	int result = replay_open(replay, report->path, error);
+	int result = replay_choose(replay, &report->choice, error);
 	const struct recording_facts *facts;
 
 	if (result < 0 || !report->is_html)
@@ -168,7 +198,9 @@ static int run(struct report *report, struct error *error)
 	damage = *error;
 	report->summary.damage = damaged ? damage.text : NULL;
 	if (result >= 0 && !report->summary.intervals)
-		result = error_set(error, EINVAL, "%s has no whole interval", report->path);
+		result = error_set(error, EINVAL, "%s has no whole interval%s",
+				   report->choice.paths[0],
+				   is_part(&report->choice) ? " of that time" : "");
 	if (result >= 0 || (damaged && report->summary.intervals)) {
 		if (summary_end(&report->summary) < 0 ||
 		    findings_find(&report->findings, &report->summary.whole) < 0 ||
@@ -190,7 +222,7 @@ static int run(struct report *report, struct error *error)
 
 static int report_run(int argc, char **argv)
 {
-	struct report report = {.path = NULL};
+	struct report report = {.is_html = false};
 	struct error error = {""};
 	int result, code = command_line_parse(&report_line, argc, argv, &report);
 
@@ -199,6 +231,7 @@ static int report_run(int argc, char **argv)
 	result = run(&report, &error);
 	summary_release(&report.summary);
 	report_html_free(report.html);
+	free(report.paths);
 	return result < 0 ? command_fail("report", EXIT_NOT_RUN, &error) : EXIT_DONE;
 }
 

@@ -49,7 +49,7 @@ int report_html_write(struct report_html *html, struct report *report, struct er
 {
 	const struct summary *summary = &report->summary;
 	struct interval programs = summary->whole;
-	const char *slash = strrchr(report->path, '/');
+	const char *path = report->choice.paths[0], *slash = strrchr(path, '/');
 	struct serve_status status = {
 		.counters = &html->counters,
 		.session = programs.session,
@@ -63,7 +63,7 @@ int report_html_write(struct report_html *html, struct report *report, struct er
 		.findings = &report->findings,
 		.programs = &programs,
 		.damage = summary->damage,
-		.file = slash ? slash + 1 : report->path,
+		.file = slash && slash[1] ? slash + 1 : path,
 	};
 	int result = periods_end(&html->periods, &html->counters);
 

@@ -3,6 +3,7 @@
 #ifndef DWELL_COMMAND_REPORT_PAGE_H
 #define DWELL_COMMAND_REPORT_PAGE_H
 
+#include "capture/recording.h"
 #include "command/result_options.h"
 #include "model/group.h"
 #include "model/summary.h"
@@ -10,7 +11,9 @@
 #include "view/findings.h"
 
 struct report {
-	const char *path;
+	struct recording_choice choice;
+	const char **paths; /* of choice */
+	size_t path_room;
 	struct result_options output;
 	bool is_html;
 	struct report_html *html; /* what is_html needs besides the summary */

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "results/thread_side.h"
+#include "session/replay.h"
 
 const char *const measurement_kinds[] = {
 	[MEASURED_BLOCKED] = "blocked",
@@ -15,23 +16,27 @@ const char *const measurement_kinds[] = {
 	[MEASURED_THREADS] = "record",
 };
 
+static int kind_of_recording(const char *path, enum measurement_kind *ret_kind, struct error *error)
+{
+	bool is_of_threads;
+	int result = thread_side_is(path, &is_of_threads, error);
+
+	*ret_kind = is_of_threads ? MEASURED_THREADS : MEASURED_BLOCKED;
+	return result;
+}
+
 /* By the first line; what is no JSON may be a recording. */
 static int kind_of_file(FILE *file, const char *path, enum measurement_kind *ret_kind,
 			struct error *error)
 {
-	int first = getc(file), result = 0;
+	int first = getc(file);
 	json_error_t why;
 	json_t *line;
 	const char *type;
-	bool is_of_threads = false;
 
 	*ret_kind = MEASURED_BLOCKED;
-	if (first != '{') {
-		result = thread_side_is(path, &is_of_threads, error);
-		if (is_of_threads)
-			*ret_kind = MEASURED_THREADS;
-		return result;
-	}
+	if (first != '{')
+		return kind_of_recording(path, ret_kind, error);
 	ungetc(first, file);
 	line = json_loadf(file, JSON_DISABLE_EOF_CHECK, &why);
 	if (!line)
@@ -50,9 +55,11 @@ static int kind_of(const char *path, enum measurement_kind *ret_kind, struct err
 	struct stat status;
 
 	*ret_kind = MEASURED_ANY;
+	if (replay_is_rotation(path))
+		return kind_of_recording(path, ret_kind, error);
 	if (!file || fstat(fileno(file), &status) < 0)
 		return error_set(error, errno, "cannot read %s: %s", path, strerror(errno));
-	/* only `dwell load` keeps things in directories */
+	/* what else is in directories is of `dwell load` */
 	if (S_ISDIR(status.st_mode))
 		*ret_kind = MEASURED_LOAD;
 	return S_ISREG(status.st_mode) ? kind_of_file(file, path, ret_kind, error) : 0;

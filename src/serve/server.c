@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "capture/rotated_files.h"
 #include "emit/emit.h"
 #include "serve/notify.h"
 #include "serve/server_push.h"
@@ -42,7 +43,7 @@ static int open_store(struct server *server, struct error *error)
 
 	if (options.file_ns < STORE_LEAST)
 		options.file_ns = STORE_LEAST;
-	if (asprintf(&server->store_path, "%s/dwell.dwell", server->options->store) < 0) {
+	if (asprintf(&server->store_path, "%s/" ROTATED_STORE, server->options->store) < 0) {
 		server->store_path = NULL;
 		return error_set(error, ENOMEM, "out of memory");
 	}

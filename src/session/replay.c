@@ -3,6 +3,19 @@
 
 #include <errno.h>
 
+#include "capture/recording_paths.h"
+
+/* Whole intervals alone. */
+static bool is_chosen(struct replay *replay, const struct interval *interval)
+{
+	const struct recording_facts *facts = recording_facts(replay->recording);
+	uint64_t end_ns = interval->start_realtime_ns + interval->end_ns - interval->start_ns;
+
+	replay->is_over |= facts->until_realtime_ns && end_ns >= facts->until_realtime_ns;
+	return interval->start_realtime_ns >= facts->since_realtime_ns &&
+	       (!facts->until_realtime_ns || end_ns <= facts->until_realtime_ns);
+}
+
 static int take_record(void *data, const struct wire_header *record)
 {
 	struct replay *replay = data;
@@ -20,8 +33,8 @@ static int take_record(void *data, const struct wire_header *record)
 						&replay->sink_error);
 	if (result >= 0)
 		result = intervals_feed(replay->intervals, record, &interval);
-	if (result <= 0)
-		return result;
+	if (result <= 0 || !is_chosen(replay, interval))
+		return result < 0 ? result : 0;
 	if (!replay->shown++)
 		replay->start_ns = interval->start_ns;
 	replay->end_ns = interval->end_ns;
@@ -29,12 +42,24 @@ static int take_record(void *data, const struct wire_header *record)
 	return result < 0 ? result : 0;
 }
 
-int replay_open(struct replay *replay, const char *path, struct error *error)
+int replay_choose(struct replay *replay, const struct recording_choice *choice, struct error *error)
 {
 	replay->intervals = intervals_new();
 	if (!replay->intervals)
 		return error_set(error, ENOMEM, "out of memory");
-	return recording_open(&replay->recording, path, error);
+	return recording_open(&replay->recording, choice, error);
+}
+
+int replay_open(struct replay *replay, const char *path, struct error *error)
+{
+	const struct recording_choice choice = {.paths = &path, .count = 1};
+
+	return replay_choose(replay, &choice, error);
+}
+
+bool replay_is_rotation(const char *path)
+{
+	return recording_paths_are(path);
 }
 
 int replay_step(struct replay *replay, struct error *error)
@@ -45,7 +70,7 @@ int replay_step(struct replay *replay, struct error *error)
 
 	do
 		result = recording_next(replay->recording, sink, error);
-	while (result > 0 && replay->shown == before);
+	while (result > 0 && replay->shown == before && !replay->is_over);
 	if (audience_explains(result, &replay->sink_error))
 		*error = replay->sink_error;
 	return result;
@@ -55,7 +80,16 @@ const char *replay_remark(const struct replay *replay)
 {
 	static char text[160];
 	const struct wire_session *session = &intervals_session(replay->intervals)->wire;
+	uint64_t older = recording_facts(replay->recording)->older_files;
 
+	if (older) {
+		snprintf(
+			text, sizeof(text),
+			"%llu older %s left out: %s from another boot, or before the clock was set",
+			(unsigned long long)older, older == 1 ? "file is" : "files are",
+			older == 1 ? "it is" : "they are");
+		return text;
+	}
 	if (!replay->foreign)
 		return NULL;
 	snprintf(text, sizeof(text),
@@ -100,7 +134,7 @@ int replay_check(const struct replay *replay, struct error *error)
 
 static bool is_enough(const struct replay *replay)
 {
-	return (replay->count && replay->shown >= replay->count) ||
+	return replay->is_over || (replay->count && replay->shown >= replay->count) ||
 	       (replay->duration_ns && replay->end_ns - replay->start_ns >= replay->duration_ns);
 }
 

@@ -13,11 +13,17 @@ struct replay {
 	uint64_t count, duration_ns; /* where replay_run() ends; 0: with the recording */
 	uint64_t shown;		     /* intervals */
 	uint64_t start_ns, end_ns;   /* of these */
+	bool is_over;		     /* what is left is after the time that was chosen */
 	bool foreign; /* from another architecture: system calls are shown by number */
 	struct error sink_error;
 };
 
 int replay_open(struct replay *replay, const char *path, struct error *error) must_check;
+int replay_choose(struct replay *replay, const struct recording_choice *choice,
+		  struct error *error) must_check;
+
+/* Whether a path that is not a file stands for files of a rotation. */
+bool replay_is_rotation(const char *path);
 
 /* Reads on until an interval has been shown. 1; 0 at the end; or a negative errno. */
 int replay_step(struct replay *replay, struct error *error) must_check;

@@ -204,7 +204,8 @@ def test_other_formats_are_refused_by_name(tmp_path):
     assert "not a recording" in replay(tmp_path, with_header(data, magic=b"DWELLREX")).stderr
     assert replay(tmp_path, with_header(data, minor=9)).returncode == 0
     assert "not a recording" in run("report", "/etc/passwd").stderr
-    assert "not a regular file" in run("report", "/dev").stderr
+    assert "not a regular file" in run("report", "/dev/null").stderr
+    assert "a directory without recordings" in run("report", "/dev").stderr
     assert "No such file" in run("top", "--from", tmp_path / "nothing").stderr
 
 
@@ -270,6 +271,72 @@ def test_a_rotation_has_each_interval_once(tmp_path):
     assert len(spans) == recorded["intervals"]
     assert all(abs(end - start) < 1_000_000 for (_, end), (start, _) in zip(spans, spans[1:]))
     assert sum(end - start for start, end in spans) == recorded["duration_ns"]
+
+
+def totals(interval):
+    return {(thread["tid"], state): ns for thread in interval["threads"] for state, ns in thread["states_ns"].items() if ns is not None}
+
+
+def report_of(*arguments):
+    done = run("report", *arguments, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[0]), done.stderr
+
+
+def test_files_that_follow_each_other_are_one(tmp_path):
+    """By their names, by that without the times, by their directory: what each has is there once."""
+    ring = tmp_path / "ring"
+    ring.mkdir()
+    recorded = json.loads(run("record", "-p", os.getpid(), "-o", ring / "night.dwell", "--rotate", "500ms", "-i", "100ms", "-c", "25", "--format", "json").stdout)
+    files = sorted(ring.iterdir())
+    parts = [report_of(file)[0] for file in files]
+    sums = {key: sum(totals(part).get(key, 0) for part in parts) for part in parts for key in totals(part)}
+    for paths in ([*reversed(files)], [ring / "night.dwell"], [ring], [f"{ring}/"]):
+        whole, _ = report_of(*paths)
+        assert totals(whole) == sums and whole["duration_ns"] == recorded["duration_ns"], paths
+    part, _ = report_of(ring, "--since", "1s", "--until", "300ms")
+    assert 400_000_000 <= part["duration_ns"] <= 710_000_000
+    assert all(run("top", "--from", path, "--format", "csv").stdout.count("\n") > 25 for path in (ring, ring / "night.dwell"))
+    assert run("compare", ring, ring / "night.dwell", "--format", "json").returncode == 0
+    # what is being begun, or has just been removed, is no error
+    (ring / "night.20991231T000000Z.dwell").write_bytes(files[0].read_bytes()[:HEADER])
+    assert totals(report_of(ring)[0]) == sums
+    (tmp_path / "file.dwell").write_bytes(files[0].read_bytes()[:HEADER])
+    assert run("report", tmp_path / "file.dwell").returncode == 1
+
+
+def test_what_does_not_follow_is_refused(tmp_path):
+    ring = tmp_path / "ring"
+    ring.mkdir()
+    assert run("record", "-p", os.getpid(), "-o", ring / "night.dwell", "--rotate", "200ms", "-i", "100ms", "-c", "6").returncode == 0
+    first, second, *_ = sorted(ring.iterdir())
+    for arguments, words in [
+        ([first, first], "have the same time"), ([GOLDEN, first], "of different boots"), ([tmp_path], "a directory without recordings"),
+        ([first, "--since", "24:30"], "is not a time"), ([first, "--since", "1s", "--until", "2s"], "not after --since"),
+        ([first, "--until", "2020-01-01"], "nothing of that time"), ([first, "--until", "1h"], "nothing of that time"),
+        ([tmp_path / "none.dwell"], "cannot read"),
+    ]:
+        done = run("report", *arguments)
+        assert done.returncode in (1, 2) and words in done.stderr and not done.stdout, (arguments, done.stderr)
+    other = second.name.replace("night", "trigger.before")
+    (ring / other).write_bytes(second.read_bytes())
+    refused = run("report", ring)
+    assert refused.returncode == 1 and f"{ring}/night.dwell" in refused.stderr and f"{ring}/trigger.before.dwell" in refused.stderr
+    # a store of `dwell serve` has both
+    for path in ring.glob("night.*"):
+        path.rename(ring / path.name.replace("night", "dwell"))
+    assert report_of(ring)[0] == report_of(ring / "dwell.dwell")[0]
+
+
+def test_files_before_another_boot_are_left_out(tmp_path):
+    """Of a rotation that has gone on after it: threads there are others, of the same ids."""
+    old = tmp_path / "night.20250101T000000Z.dwell"
+    old.write_bytes(GOLDEN.read_bytes())
+    assert run("record", "-p", os.getpid(), "-o", tmp_path / "night.dwell", "--rotate", "200ms", "-i", "100ms", "-c", "6").returncode == 0
+    whole, remark = report_of(tmp_path)
+    assert "1 older file is left out" in remark
+    old.rename(tmp_path / "kept")
+    assert report_of(tmp_path) == (whole, "")
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])

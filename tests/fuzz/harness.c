@@ -181,7 +181,7 @@ void harness_show(const void *bytes, size_t size)
 	show.blocked = blocked_screen_new(&blocked);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (output_init(&show.output, -1) == 0 && write(fd, bytes, size) == (ssize_t)size &&
-	    recording_open(&recording, path, &error) == 0) {
+	    recording_open_path(&recording, path, &error) == 0) {
 		struct record_sink sink = {take, &show};
 
 		for (size_t i = 0; i < blocked_export_count; i++) {

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <locale.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -15,6 +16,7 @@
 #include "base/histogram.h"
 #include "base/json.h"
 #include "base/loop.h"
+#include "base/moment.h"
 #include "base/output.h"
 #include "base/text.h"
 
@@ -90,6 +92,45 @@ CASE(bad_durations_are_refused)
 		assert_int_equal(ns, 42);
 		assert_true(*error.text);
 	}
+}
+
+CASE(moments_are_read)
+{
+	/* 2026-11-27 14:05:30 UTC, an hour later where we are */
+	static const uint64_t end_ns = 1795788330 * NS_PER_S;
+	static const struct {
+		const char *text;
+		int64_t seconds; /* from the end on */
+	} good[] = {
+		{"2026-11-27 13:05:30", -7200},
+		{"2026-11-27T13:05", -7230},
+		{"2026-11-27T13:05:30Z", -3600},
+		{"2026-11-27", -54330},
+		{"15:05", -30},
+		{"15:05:30", 0},
+		{"15:05:31", 1 - 86400},
+		{"10m", -600},
+		{"1.5h", -5400},
+		{"2027-01-01", 34 * 86400 + 32070},
+	};
+	static const char *const bad[] = {"",		"25:00",     "14:05Z", "2026-11-27 14:05 x",
+					  "2026-13-01", "yesterday", "-10m",   "0",
+					  "1969-01-01"};
+	struct moment moment;
+	struct error error;
+
+	setenv("TZ", "XYZ-1", 1);
+	tzset();
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		assert_int_equal(moment_parse(good[i].text, &moment, &error), 0);
+		assert_int_equal(moment_ns(&moment, end_ns),
+				 end_ns + (uint64_t)(good[i].seconds * (int64_t)NS_PER_S));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(moment_parse(bad[i], &moment, &error), -EINVAL);
+	assert_int_equal(moment_ns(&(struct moment){MOMENT_NONE, 0}, end_ns), 0);
+	unsetenv("TZ");
+	tzset();
 }
 
 CASE(sizes_are_powers_of_1024)
@@ -570,6 +611,7 @@ int main(void)
 		cmocka_unit_test(error_that_is_too_long_is_cut),
 		cmocka_unit_test(durations_are_read),
 		cmocka_unit_test(bad_durations_are_refused),
+		cmocka_unit_test(moments_are_read),
 		cmocka_unit_test(sizes_are_powers_of_1024),
 		cmocka_unit_test(durations_are_written_in_six_columns),
 		cmocka_unit_test(percentiles_of_a_histogram),

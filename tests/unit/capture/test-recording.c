@@ -266,7 +266,7 @@ CASE(what_is_written_is_read)
 	}
 	assert_int_equal(recorder_intervals(recorder), 193);
 	recorder_close(recorder);
-	assert_int_equal(recording_open(&recording, path, &error), 0);
+	assert_int_equal(recording_open_path(&recording, path, &error), 0);
 	assert_int_equal(recording_facts(recording)->chunks, 193);
 	while (recording_next(recording, sink, &error) > 0)
 		;
@@ -320,7 +320,7 @@ CASE(a_record_that_is_not_sound_is_left_out)
 		assert_int_equal(recorder_record(recorder, &end.header, &error), 0);
 	}
 	recorder_close(recorder);
-	assert_int_equal(recording_open(&recording, path, &error), 0);
+	assert_int_equal(recording_open_path(&recording, path, &error), 0);
 	while (recording_next(recording, sink, &error) > 0)
 		;
 	assert_int_equal(recording_facts(recording)->damaged_chunks, 0);
@@ -357,7 +357,7 @@ CASE(another_file_has_lacks_of_its_own)
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(recorder_record(recorder, &end.header, &error), 0);
 	recorder_close(recorder);
-	assert_int_equal(recording_open(&recording, next, &error), 0);
+	assert_int_equal(recording_open_path(&recording, next, &error), 0);
 	assert_int_equal(recording_next(recording, sink, &error), 1);
 	assert_int_equal(counts[WIRE_INTERVAL], 1);
 	assert_int_equal(counts[WIRE_MISSING], 0);
@@ -417,7 +417,7 @@ CASE(a_reader_that_begins_late_knows_as_much)
 		assert_int_equal(recorder_record(recorder, &end.header, &error), 0);
 	}
 	recorder_close(recorder);
-	assert_int_equal(recording_open(&recording, path, &error), 0);
+	assert_int_equal(recording_open_path(&recording, path, &error), 0);
 	while (recording_next(recording, sink, &error) > 0)
 		;
 	assert_int_equal(known.session, 25);
