@@ -375,6 +375,7 @@ SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(on_command, struct task_struct *task)
 {
 	struct account *account = account_of(task);
+	struct turn_clock clock;
 
 	if (!command_pid || !account || pid_of(task) != command_pid)
 		return 0;
@@ -382,10 +383,13 @@ int BPF_PROG(on_command, struct task_struct *task)
 	account_reported(account);
 	account_delete(task);
 	account = account_new(task);
-	if (account)
-		account_begin(account, task,
-			      wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE),
-			      bpf_ktime_get_ns());
+	if (!account)
+		return 0;
+	/* it is in the middle of a turn */
+	clock = turn_clock_unlocked(task);
+	account_begin_turn(account, RAN_UNKNOWN, &clock);
+	account_begin(account, task, wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE),
+		      bpf_ktime_get_ns());
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 Nothing here depends on how busy or how stolen the machine is: ledgers.py.
 """
+import json
 import os
 import pathlib
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 
 import ledgers
 from conftest import DWELL, WORKLOAD, parse, run, sum_ns, totals
-from machine import TICK_NS
+from machine import TICK_NS, machine_ns
 from verdicts import Window, inconclusive
 
 EXACT = 0.001  # of wall
@@ -114,3 +115,17 @@ def test_old_recordings_have_none():
     for interval in intervals:
         assert interval["quality"]["machine_stolen_ns"] is None
         assert {row["states_ns"]["stolen"] for row in interval["threads"]} == {None}
+
+
+def test_the_first_turn_of_a_command_is_its_own():
+    """It is in the middle of one when it becomes its program."""
+    before, rows = machine_ns(), []
+    for _ in range(15):
+        rows += [json.loads(line) for line in run("top", "--format", "jsonl", "--fields", "comm,observed,stolen", "--", "/bin/true").stdout.splitlines()]
+    rows = [row for row in rows if row["comm"] == "true"]
+    stolen, observed = (sum(row[field] for row in rows) for field in ("stolen", "observed"))
+    assert len(rows) == 15 and observed > 0
+    machine_stolen, machine_busy = (now - then for now, then in zip(machine_ns(), before))
+    if stolen > 0.25 * observed and machine_stolen > 0.1 * machine_busy:
+        inconclusive(f"{machine_stolen} of {machine_busy} ns were stolen meanwhile")
+    assert stolen <= 0.25 * observed, rows
