@@ -365,6 +365,7 @@ static __always_inline void begin_turn(struct worker *worker, const struct accou
 {
 	worker->depth = 0;
 	worker->interrupted = interrupted_by(result);
+	worker->turn_lock = 0;
 	span_begin(worker, account, 0, SPAN_COOKIE(SPAN_TURN, 0), bpf_ktime_get_ns());
 }
 

@@ -9,6 +9,7 @@
 #include "bpf/blame_sched.bpf.h"
 #include "bpf/span_bounds.bpf.h"
 #include "bpf/span_ends.bpf.h"
+#include "bpf/span_locks.bpf.h"
 #include "bpf/span_unprobed.bpf.h"
 #include "bpf/spans.bpf.h"
 #include "bpf/throttle.bpf.h"
@@ -270,7 +271,8 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 		worker->pending = 0;
 	span_refresh(worker, account);
 	if (span_loop_is_over(worker, task) || span_waits_for_job(worker, task, &site) ||
-	    span_parks(worker, account, task, site, now_ns))
+	    span_parks(worker, account, task, site, now_ns) ||
+	    span_waits_for_lock(worker, account, task, site, now_ns))
 		return;
 	if (!span_leaves_span(worker, account, task, site.state, now_ns))
 		return;

@@ -16,6 +16,7 @@
 #include "bpf/classify.bpf.h"
 #include "bpf/connection.bpf.h"
 #include "bpf/span_bounds.bpf.h"
+#include "bpf/span_locks.bpf.h"
 #include "bpf/span_loops.bpf.h"
 #include "bpf/span_polls.bpf.h"
 #include "bpf/span_unprobed.bpf.h"
@@ -195,6 +196,9 @@ int on_wait(struct enter_event *ctx)
 	/* a poll whose end was not seen */
 	if (worker->is_loop && worker->depth > 1)
 		worker->depth = 1;
+	/* that it had to wait for its lock was of no handler: this once the turn is left out */
+	if (worker->depth && span_learn_lock(worker, task))
+		worker->depth = 0;
 	if (worker->depth)
 		span_finish(worker, account, bpf_ktime_get_ns());
 	return 0;

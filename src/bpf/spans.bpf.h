@@ -140,7 +140,7 @@ struct worker {
 	__u64 parks[SPAN_PARKS]; /* stack pointers of its waits outside of polls */
 	__u32 slot_next, park_next;
 	__u32 generation; /* span_generation, of what is open */
-	__u32 parked;	  /* of a loop: its turn ended at a place of `loop_parks` */
+	__u32 parked;	  /* of a loop: its turn ended at a place of `loop_parks` or `loop_locks` */
 	__u32 alone;	  /* the present time off the CPU is in no span: probes are off */
 	__u32 in_poll;	  /* and in a poll, by the stack */
 	/* a run: the present span, if that is one */
@@ -150,6 +150,7 @@ struct worker {
 	__u64 signature, run_seen_ns;
 	/* of a task of which probes were asked for and it was none: until when not again */
 	__u64 distrusted, distrust_ns, distrusted_ns;
+	__u64 turn_lock; /* address of the lock that it waited for last in this turn; 0: none */
 	__u64 totals_ns[WIRE_STATES]; /* of span_send(), whose stack has no room for it */
 };
 
@@ -264,6 +265,20 @@ struct {
 	__type(key, struct loop_park);
 	__type(value, __u8);
 } loop_parks __weak SEC(".maps");
+
+/* span_locks.bpf.h */
+struct loop_lock {
+	__u64 address;
+	__u64 program; /* its executable file, as opened (a pointer): that of forked processes, too
+			*/
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 256);
+	__type(key, struct loop_lock);
+	__type(value, __u8);
+} loop_locks __weak SEC(".maps");
 
 /* By the probe's number, which is in its cookie. User space sets the size before loading. */
 struct {

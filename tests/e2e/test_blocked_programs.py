@@ -16,6 +16,8 @@ import pytest
 
 from conftest import BUILD, DWELL
 import programs
+from loads import children
+from matrices import wait_until
 from services import FIXTURES, Blocked, Service, build_tokio, stall_of, taken_away
 
 ROUNDS = 4
@@ -190,6 +192,26 @@ def test_what_a_handler_within_the_loops_function_waits_for_is_a_stall(threads, 
     causes = {"lock": {"lock"}, "condition": {"ipc", "idle", "lock"}}[cause]
     for stall in filter(None, found):
         assert stall["cause"] in causes or taken_away(stall) or stall["cause"] == "runnable", stall
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("kind", ["mutex", "pi", "processes"])
+def test_who_waits_for_the_lock_of_the_loop_is_idle(kind):
+    """As with Apache's accept mutex and uWSGI's --thunder-lock: who has it waits for events."""
+    program = pathlib.Path(BUILD) / "tests" / "locked-loop"
+    with subprocess.Popen([program, kind, "3", "250"], stdout=subprocess.PIPE, text=True) as loop:
+        if kind == "processes":
+            wait_until(lambda: children(loop.pid))
+        blocked = Blocked(children(loop.pid)[0] if kind == "processes" else loop.pid)
+        answers = [tuple(int(word) for word in line.split()) for line in loop.stdout]
+        stalls, summary = blocked.wait()
+    begin = summary["end_ns"] - summary["duration_ns"] + 100_000_000
+    tids = {worker["tid"] for worker in summary["workers"]}
+    answers = [(start, length) for tid, start, length in answers if start > begin and tid in tids]
+    assert len(answers) > (5 if kind == "processes" else 20)
+    found = [stall_of(stalls, *answer) for answer in answers]
+    assert found.count(None) <= max(1, 0.1 * len(answers)), found
+    assert all("wait_for_printer" in (stall["function"] or "") or taken_away(stall) or stall["cause"] == "runnable" for stall in stalls), stalls
 
 
 @contextlib.contextmanager
