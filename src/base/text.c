@@ -126,7 +126,7 @@ size_t text_tame(char *text, size_t length, const char *format)
 	size_t before = strcspn(format, "%"), middle = strlen(format), after, end, used;
 	bool lines;
 
-	if (before == middle)
+	if (before == middle || is_plain(text, length))
 		return length;
 	after = strlen(suffix_of(format));
 	end = length - after;

@@ -210,12 +210,17 @@ static void set_culprit(struct blame *blame, const struct wire_culprit *culprit,
 
 static bool same_party(const struct blame_party *party, const struct wire_culprit *culprit)
 {
-	bool same_name = !strncmp(party->comm, (const char *)culprit->comm, sizeof(culprit->comm));
-
-	if (culprit->kind == WIRE_CULPRIT_THROTTLE)
-		return party->cgroup_id == wire_limit_cgroup(culprit) && same_name;
-	return party->tid == culprit->tid && party->pid == culprit->pid &&
-	       party->start == culprit->start && (culprit->tid || culprit->pid || same_name);
+	if (culprit->kind == WIRE_CULPRIT_THROTTLE) {
+		if (party->cgroup_id != wire_limit_cgroup(culprit))
+			return false;
+	} else {
+		if (party->tid != culprit->tid || party->pid != culprit->pid ||
+		    party->start != culprit->start)
+			return false;
+		if (culprit->tid || culprit->pid)
+			return true;
+	}
+	return !strncmp(party->comm, (const char *)culprit->comm, sizeof(culprit->comm));
 }
 
 static bool same_culprit(const struct blame *blame, enum state state,
