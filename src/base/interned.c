@@ -69,6 +69,14 @@ size_t interned_add(struct interned *interned, const void *bytes, size_t length)
 	return interned->count - 1;
 }
 
+const void *interned_get(const struct interned *interned, size_t number, size_t *ret_length)
+{
+	const struct interned_item *item = &interned->items[number];
+
+	*ret_length = item->length;
+	return interned->bytes + item->at;
+}
+
 void interned_release(struct interned *interned)
 {
 	free(interned->items);

@@ -31,6 +31,8 @@ struct interned {
 
 /* Its number, old or new, or one of the two above. */
 size_t interned_add(struct interned *interned, const void *bytes, size_t length) must_check;
+/* Of a number that was given; its length. */
+const void *interned_get(const struct interned *interned, size_t number, size_t *ret_length);
 void interned_release(struct interned *interned);
 
 #endif

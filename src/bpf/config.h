@@ -334,6 +334,9 @@ struct loop_park {
 
 #define LOOP_PARKS_MAX 4096
 
+/* Where a handler of a loop on poll() waits for a condition: keys of `loop_handlers`. */
+#define LOOP_HANDLERS_MAX 1024
+
 /* Of the probes of polls, on one CPU. */
 struct span_poll_counts {
 	__u64 polls;		     /* that have begun */
@@ -384,6 +387,8 @@ enum span_stack_of {
 	SPAN_STACK_SAMPLE,    /* while it ran */
 	SPAN_STACK_SEED,      /* of a thread that ran, of which nothing is known yet */
 	SPAN_STACK_LOOP,      /* of one that is about to wait for events */
+	SPAN_STACK_JOB,	 /* of one that waits for what may be a job, and was in poll() before */
+	SPAN_STACK_POLL, /* of the same, back in poll() */
 	/* of `dwell profile` */
 	SPAN_STACK_CPU,	   /* while it ran */
 	SPAN_STACK_AWAY,   /* where it left its CPU, at header.time_ns */

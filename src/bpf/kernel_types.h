@@ -87,6 +87,7 @@ struct sock_common {
 	unsigned short skc_family;
 	unsigned short skc_dport; /* big-endian */
 	unsigned short skc_num;
+	unsigned char skc_state;
 };
 
 struct sock {

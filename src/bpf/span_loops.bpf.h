@@ -135,14 +135,27 @@ static __noinline int polled_has(const struct polled *polled, __u32 fd)
 	return 1; /* so many are a loop's */
 }
 
-static __noinline int polled_is_one_socket(const struct polled *polled, struct task_struct *task)
+enum { POLLED_OTHER, POLLED_SOCKET, POLLED_CONNECTION };
+
+/* include/net/tcp_states.h; also of sockets that are not TCP's */
+#define TCP_CLOSE  7
+#define TCP_LISTEN 10
+
+/* Of what it waits for, where that is one descriptor. */
+static __noinline int polled_single(const struct polled *polled, struct task_struct *task)
 {
+	struct socket *socket;
 	struct file *file;
+	__u8 state;
 
 	if (!polled || !task || polled->count != 1 || polled->first[0].fd < 0)
-		return 0;
+		return POLLED_OTHER;
 	file = descriptor_file(task, (__u32)polled->first[0].fd);
-	return file && (FOLLOW_ADDRESS(file, file, f_inode, i_mode) & S_IFMT) == S_IFSOCK;
+	if (!file || (FOLLOW_ADDRESS(file, file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
+		return POLLED_OTHER;
+	socket = FOLLOW_ADDRESS(file, file, private_data);
+	state = FOLLOW_ADDRESS(socket, socket, sk, __sk_common.skc_state);
+	return state != TCP_CLOSE && state != TCP_LISTEN ? POLLED_CONNECTION : POLLED_SOCKET;
 }
 
 #define LOOP_DESCRIPTORS_MIN 3
@@ -296,27 +309,54 @@ static __noinline int is_in_poll_loop(struct worker *worker, struct task_struct 
 
 /*
  * A poll() may be a single wait of a thread that has no loop: a second one decides. For one socket
- * it may be that of a job (a driver of a database, getaddrinfo()), which may wait there some times.
+ * it may be that of a job, which may wait there some times. For one connection it is for an answer
+ * (a driver of a database, getaddrinfo(), a socket with a timeout of Python or Java), however
+ * often: what the thread does with that is its own program, and no one waits for its next turn.
  */
 #define POLLS_MIN	  2
 #define POLLS_FOR_ONE_MIN 16
 /* Of one that has waited for jobs: with none of such waits in between. */
 #define POLLS_AFTER_JOBS_MIN 256
 
+static __attribute__((noinline)) int send_poll(void *ctx, struct worker *worker,
+					       struct task_struct *task)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct span_stack *stack;
+
+	if (!worker || !task || !worker->asks)
+		return 0;
+	worker->asks = 0;
+	stack = bpf_map_lookup_elem(&span_samples, &cpu);
+	if (!stack)
+		return 0;
+	stack->weight_ns = 0;
+	span_send_running(ctx, stack, task, SPAN_STACK_POLL, 0, bpf_ktime_get_ns());
+	return 0;
+}
+
 static __noinline int polls_as_loop(struct worker *worker, struct task_struct *task,
 				    const struct polled *polled)
 {
-	bool is_one;
+	int single;
 
 	if (!worker || !task || !polled)
 		return 0;
 	worker->poll_stack = user_frame_of(task).stack;
-	is_one = polled_is_one_socket(polled, task);
+	single = polled_single(polled, task);
+	worker->polls_between++;
 	worker->polls_few = polled->count == 1 || !polled_is_of_loop(polled, task);
+	if (worker->kind == SPAN_TURN)
+		return 1;
+	if (single == POLLED_CONNECTION)
+		return 0;
+	if (worker->has_jobs && span_waited_in_handler(worker, task)) {
+		worker->has_jobs = 0;
+		return 1;
+	}
 	worker->polled++;
-	return worker->kind == SPAN_TURN ||
-	       worker->polled >= (worker->has_jobs ? POLLS_AFTER_JOBS_MIN
-				  : is_one	   ? POLLS_FOR_ONE_MIN
+	return worker->polled >= (worker->has_jobs ? POLLS_AFTER_JOBS_MIN
+				  : single	   ? POLLS_FOR_ONE_MIN
 						   : POLLS_MIN);
 }
 

@@ -155,7 +155,8 @@ static __always_inline int span_parks(struct worker *worker, const struct accoun
 /*
  * Whether a thread whose loop would be in poll() waits for a job: to accept() one, closer to the
  * beginning of its stack than it polled, or, where it polled for what is not a loop's alone, for a
- * condition. Then it is of a pool, and polls in its jobs.
+ * condition. Then it is of a pool, and polls in its jobs. How deep a wait is says little, though:
+ * user space is asked, and until it answers the thread has no loop.
  */
 static __always_inline bool is_job_of_poller(struct worker *worker,
 					     const struct wire_wait_site *site, __u64 stack)
@@ -172,22 +173,56 @@ static __always_inline bool is_job_of_poller(struct worker *worker,
 	       stack >= worker->poll_stack + JOB_BYTES;
 }
 
+enum { SPAN_NO_JOB, SPAN_JOB, SPAN_JOB_MAYBE };
+
+/*
+ * A loop goes round so often between two such waits of its handlers, and a pool polls less often in
+ * a job: of that nothing is asked.
+ */
+#define POLLS_BETWEEN_MIN 8
+/* For each thread: handlers wait in some more places, a pool in one. */
+#define ASKED_MAX 32
+
 static __noinline int span_waits_for_job(struct worker *worker, struct task_struct *task,
 					 const struct wire_wait_site *site)
 {
+	__u32 polls;
 	__u64 stack;
 
 	if (!worker || !task || !site || span_prefix[0])
-		return 0;
-	if (worker->kind != SPAN_TURN || worker->wait != SPAN_WAIT_POLL || site->state != WIRE_IDLE)
-		return 0;
+		return SPAN_NO_JOB;
+	if (worker->wait != SPAN_WAIT_POLL || site->state != WIRE_IDLE ||
+	    (worker->kind != SPAN_TURN && !worker->has_jobs))
+		return SPAN_NO_JOB;
 	stack = user_stack_of(task);
 	if (!is_job_of_poller(worker, site, stack))
-		return 0;
+		return SPAN_NO_JOB;
+	polls = worker->polls_between;
+	worker->polls_between = 0;
+	worker->job_stack = ARCH_IS_ACCEPT(site->syscall) ? 0 : stack;
+	if (span_waited_in_handler(worker, task))
+		return SPAN_NO_JOB;
 	worker->has_jobs = 1;
 	worker->polled = 0;
 	worker->kind = worker->past_kind = worker->depth = worker->off = 0;
-	return 1;
+	return worker->job_stack && polls >= POLLS_BETWEEN_MIN ? SPAN_JOB_MAYBE : SPAN_JOB;
+}
+
+static __noinline int span_ask_job(void *ctx, struct worker *worker, struct task_struct *task,
+				   __u64 now_ns)
+{
+	struct span_stack *stack;
+
+	if (!worker || !task || worker->asked >= ASKED_MAX)
+		return 0;
+	stack = span_stack_at(worker, worker->present, 0);
+	if (!stack)
+		return 0;
+	worker->asks = 1;
+	worker->asked++;
+	stack->weight_ns = 0;
+	span_send_running(ctx, stack, task, SPAN_STACK_JOB, 0, now_ns);
+	return 0;
 }
 
 /*
@@ -262,6 +297,7 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	struct span_block *block;
 	struct span_stack *stack;
 	__u32 depth;
+	int job;
 
 	if (!worker)
 		return;
@@ -270,8 +306,12 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	if (site.state == WIRE_IDLE)
 		worker->pending = 0;
 	span_refresh(worker, account);
-	if (span_loop_is_over(worker, task) || span_waits_for_job(worker, task, &site) ||
-	    span_parks(worker, account, task, site, now_ns) ||
+	if (span_loop_is_over(worker, task))
+		return;
+	job = span_waits_for_job(worker, task, &site);
+	if (job == SPAN_JOB_MAYBE)
+		span_ask_job(ctx, worker, task, now_ns);
+	if (job != SPAN_NO_JOB || span_parks(worker, account, task, site, now_ns) ||
 	    span_waits_for_lock(worker, account, task, site, now_ns))
 		return;
 	if (!span_leaves_span(worker, account, task, site.state, now_ns))

@@ -190,8 +190,11 @@ int on_wait(struct enter_event *ctx)
 	    (!worker->is_loop && (span_turns_judged || worker->kind == SPAN_POLL ||
 				  worker->kind == SPAN_POOL || worker->kind == SPAN_ROOT)))
 		return 0;
-	if (wait == SPAN_WAIT_POLL && !polls_as_loop(worker, task, &polled))
-		return 0;
+	if (wait == SPAN_WAIT_POLL) {
+		send_poll(ctx, worker, task);
+		if (!polls_as_loop(worker, task, &polled))
+			return 0;
+	}
 	worker->kind = SPAN_TURN;
 	/* a poll whose end was not seen */
 	if (worker->is_loop && worker->depth > 1)
@@ -292,6 +295,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	worker->pure_turns = worker->was_epoll = worker->past_kind = 0;
 	worker->interrupted = worker->is_restarted = 0;
 	worker->announced = worker->certain = worker->has_jobs = 0;
+	worker->job_stack = worker->asked = worker->asks = 0;
 	for (int i = 0; i < SPAN_SLOTS; i++)
 		worker->slots[i].stack = 0;
 	for (int i = 0; i < SPAN_PARKS; i++)

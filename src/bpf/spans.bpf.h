@@ -126,6 +126,10 @@ struct worker {
 	__u32 polls_few;  /* the last was for one descriptor, or nothing that only loops wait for */
 	__u32 has_jobs;	  /* its thread has waited for jobs, and those in poll() */
 	__u64 poll_stack; /* how deep in the stack the last was */
+	__u64 job_stack;  /* and the wait that was taken for one for a job */
+	__u32 polls_between; /* since the last of those */
+	__u32 asked;	     /* user space, so often, whether it was one */
+	__u32 asks;	     /* about that: the stack of the next in poll() is sent */
 	__u64 captured_ns;
 	__u64 sampled_ns; /* the last sample of this span */
 	__u64 sampled_cpu_ns;
@@ -266,6 +270,14 @@ struct {
 	__type(value, __u8);
 } loop_parks __weak SEC(".maps");
 
+/* User space has found them by their stacks: capture/span_jobs.h. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LOOP_HANDLERS_MAX);
+	__type(key, struct loop_park);
+	__type(value, __u8);
+} loop_handlers __weak SEC(".maps");
+
 /* span_locks.bpf.h */
 struct loop_lock {
 	__u64 address;
@@ -291,6 +303,15 @@ struct {
 static __always_inline struct worker *worker_of(struct task_struct *task)
 {
 	return bpf_task_storage_get(&workers, task, NULL, 0);
+}
+
+/* Whether what was taken for a wait for a job was a handler's, by its stack. */
+static __always_inline bool span_waited_in_handler(const struct worker *worker,
+						   struct task_struct *task)
+{
+	struct loop_park place = {.stack = worker->job_stack, .tid = tid_of(task)};
+
+	return worker->job_stack && bpf_map_lookup_elem(&loop_handlers, &place);
 }
 
 /* By its name, if the user named the workers. */

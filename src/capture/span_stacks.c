@@ -14,6 +14,7 @@
 #include "base/duration.h"
 #include "capture/frame_record.h"
 #include "dwell.skel.h"
+#include "symbol/frame_kind.h"
 #include "symbol/opener.h"
 
 /* Different stacks, and the texts of different frames, that are kept; a stack with more is lost. */
@@ -427,6 +428,32 @@ int span_stacks_name(struct span_stacks *stacks, const char *name, bool named, u
 
 	frame_record_write(out.room, 0, &frame);
 	return add_frame(stacks, &out.record, time_ns, ret_id, sink);
+}
+
+const uint32_t *span_stacks_frames(const struct span_stacks *stacks, uint32_t id, size_t *ret_count)
+{
+	size_t length;
+	const uint32_t *frames = interned_get(&stacks->stacks, id - 1, &length);
+
+	*ret_count = length / sizeof(*frames);
+	return frames;
+}
+
+bool span_stacks_is_call(const struct span_stacks *stacks, uint32_t frame)
+{
+	static const char *const names[] = {"libc.", "libc-", "libpthread", "ld-musl", "[vdso]"};
+	size_t length;
+	const struct wire_frame *record = interned_get(&stacks->frames, frame - 1, &length);
+	const char *module = record->text + record->function_bytes + record->file_bytes;
+	const char *slash = strrchr(module, '/');
+
+	if (record->kind == FRAME_KIND_KERNEL)
+		return true;
+	module = slash ? slash + 1 : module;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(module, names[i], strlen(names[i])))
+			return true;
+	return false;
 }
 
 struct symbolizer_counts span_stacks_counts(const struct span_stacks *stacks)

@@ -55,7 +55,8 @@ struct span_found {
 /* Whether a stack of that enum span_stack_of is of a span: others only say what a thread is. */
 static inline bool span_stack_counts(uint32_t of)
 {
-	return of != SPAN_STACK_SEED && of != SPAN_STACK_LOOP;
+	return of != SPAN_STACK_SEED && of != SPAN_STACK_LOOP && of != SPAN_STACK_JOB &&
+	       of != SPAN_STACK_POLL;
 }
 
 /* Processes that are looked at before the first stack, at most. */
@@ -118,6 +119,13 @@ int span_stacks_next(struct span_stacks *stacks, uint64_t deadline_ns, uint64_t 
  */
 int span_stacks_name(struct span_stacks *stacks, const char *name, bool named, uint64_t time_ns,
 		     uint32_t *ret_id, struct record_sink sink) must_check;
+
+/* The ids of the frames of a stack that has one, innermost first. */
+const uint32_t *span_stacks_frames(const struct span_stacks *stacks, uint32_t id,
+				   size_t *ret_count);
+
+/* In a C library, whose calls are waits' innermost frames; or in the kernel. */
+bool span_stacks_is_call(const struct span_stacks *stacks, uint32_t frame);
 
 /* How many addresses had names, of how many. */
 struct symbolizer_counts span_stacks_counts(const struct span_stacks *stacks);

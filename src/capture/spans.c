@@ -11,6 +11,7 @@
 #include "base/duration.h"
 #include "capture/probe_budget.h"
 #include "capture/span_evidence.h"
+#include "capture/span_jobs.h"
 #include "capture/span_loops.h"
 #include "capture/span_probes.h"
 #include "capture/span_queue.h"
@@ -46,6 +47,7 @@ struct spans {
 	struct span_tasks tasks;
 	struct span_evidences evidences;
 	struct span_loops loops;
+	struct span_jobs jobs;
 	/* the wait that was looked at last, by the worker's slot */
 	struct present {
 		uint64_t block_ns;
@@ -130,6 +132,17 @@ static void take_loop_park(struct spans *spans, struct span_evidence *evidence,
 	bpf_map_update_elem(bpf_map__fd(spans->bpf->maps.loop_parks), &park, &value, BPF_ANY);
 }
 
+static void take_job(struct spans *spans, const struct span_stack *raw,
+		     const struct span_found *found)
+{
+	struct loop_park place;
+	const __u8 value = 1;
+
+	if (span_jobs_take(&spans->jobs, &spans->stacks, raw, found, &place))
+		bpf_map_update_elem(bpf_map__fd(spans->bpf->maps.loop_handlers), &place, &value,
+				    BPF_ANY);
+}
+
 /* Stacks of a span's block and of its waker come before its end. */
 static int on_stack(struct spans *spans, const struct span_stack *raw,
 		    const struct span_found *found, struct record_sink sink)
@@ -157,6 +170,10 @@ static int on_stack(struct spans *spans, const struct span_stack *raw,
 		if (raw->of == SPAN_STACK_LOOP && !span_turns_are_judged(spans->options))
 			return 0;
 		return span_seeds_take(&spans->seeds, spans->options, &look, found);
+	}
+	if (raw->of == SPAN_STACK_JOB || raw->of == SPAN_STACK_POLL) {
+		take_job(spans, raw, found);
+		return 0;
 	}
 	evidence = span_evidences_of(&spans->evidences, raw->worker_tid, raw->span_ns);
 	if (evidence && raw->of != SPAN_STACK_WAKER)

@@ -2,6 +2,7 @@
 """`dwell blocked` on event loops that others wrote."""
 import contextlib
 import ctypes
+import json
 import os
 import pathlib
 import re
@@ -337,6 +338,112 @@ def test_a_thread_that_waits_for_the_next_loop_to_run_is_not_blamed():
     found = [stall_of(stalls, *stall) for stall in begun]
     assert found.count(None) <= 1, (begun, stalls)
     assert [stall for stall in stalls if stall not in found and not taken_away(stall) and stall["cause"] != "runnable"] == []
+
+
+#: A client that needs each answer: Python waits in poll() for a socket that has a timeout.
+ASKS = """
+import socket, threading, time
+
+server = socket.create_server(("127.0.0.1", 0))
+
+def serve():
+    client, _ = server.accept()
+    while client.recv(1):
+        time.sleep(0.002)
+        client.send(b"y")
+
+threading.Thread(target=serve, daemon=True).start()
+connection = socket.create_connection(server.getsockname(), timeout=5)
+while True:
+    connection.send(b"x")
+    connection.recv(1)
+    time.sleep(0.02)
+"""
+
+
+def test_who_waits_for_answers_has_no_loop():
+    with program_running([sys.executable, "-c", ASKS]) as program:
+        done = subprocess.run([DWELL, "blocked", "-p", str(program.pid), "-d", "2s", "--format", "json"], capture_output=True, text=True, timeout=60)
+    summary = json.loads(done.stdout.splitlines()[-1])
+    assert "no worker found" in done.stderr and (summary["stalls"], summary["workers"]) == (0, []), done.stdout
+
+
+#: Its handlers wait for a thread, as jobs of a pool are waited for, or sleep.
+JOINS = """
+import os, selectors, threading, time
+
+reader, writer = os.pipe()
+
+def tick():
+    while True:
+        time.sleep(0.01)
+        os.write(writer, b"x")
+
+def join():
+    thread = threading.Thread(target=time.sleep, args=(0.03,))
+    thread.start()
+    thread.join()
+
+def nap():
+    time.sleep(0.03)
+
+threading.Thread(target=tick, daemon=True).start()
+selector = selectors.PollSelector()
+selector.register(reader, selectors.EVENT_READ)
+for number in range(10**9):
+    selector.select()
+    os.read(reader, 1)
+    if number % 12 == 11:
+        begun = time.monotonic_ns()
+        (join if number % 24 == 23 else nap)()
+        print(begun, time.monotonic_ns() - begun, flush=True)
+"""
+
+
+@pytest.mark.measures
+def test_a_loop_whose_handlers_wait_for_threads_stays_one():
+    """In poll(), for one descriptor: where the handler waits lies far from where the loop does."""
+    with program_running([sys.executable, "-c", JOINS]) as program:
+        blocked = Blocked(program.pid)
+        lines = [program.stdout.readline() for _ in range(60)]
+        stalls, summary = blocked.end()
+    asked = [tuple(int(word) for word in line.split()) for line in lines]
+    # it is asked about once for each kind of wait
+    asked = [stall for stall in asked if stall[0] > summary["end_ns"] - summary["duration_ns"] + 3e9]
+    found = [stall_of(stalls, *stall) for stall in asked]
+    assert len(asked) >= 15 and found.count(None) <= 0.2 * len(asked), (asked, stalls)
+    names = [stall["function"] for stall in filter(None, found)]
+    assert names.count("nap") >= 4 and names.count("join") >= 4, names
+
+
+#: Jobs of a pool that wait in poll() for two pipes, in a library's function, and take their time.
+POOL = """
+import queue, subprocess, threading, time
+
+jobs = queue.Queue()
+
+def run(job):
+    subprocess.run(["sh", "-c", "for i in 1 2 3 4 5 6; do echo; sleep 0.005; echo >&2; done"], capture_output=True)
+    time.sleep(0.02)
+
+def work():
+    while True:
+        run(jobs.get())
+
+for _ in range(2):
+    threading.Thread(target=work, daemon=True).start()
+for job in range(10**9):
+    jobs.put(job)
+    time.sleep(0.1)
+"""
+
+
+@pytest.mark.measures
+def test_a_pool_whose_jobs_wait_in_poll_is_not_blamed():
+    with program_running([sys.executable, "-c", POOL]) as program:
+        done = subprocess.run([DWELL, "blocked", "-p", str(program.pid), "-d", "5s", "--format", "json"], capture_output=True, text=True, timeout=60)
+    stalls = [stall for stall in map(json.loads, done.stdout.splitlines()) if stall["type"] == "stall"]
+    assert [stall for stall in stalls if stall["cause"] != "runnable"] == [], stalls
 
 
 #: Its extension has Tokio, as those of Node.js and Python that are made in Rust.
