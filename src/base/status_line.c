@@ -3,11 +3,11 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/print.h"
 #include "base/text.h"
+#include "base/window.h"
 
 void status_line_begin(struct status_line *line, bool wanted)
 {
@@ -16,9 +16,9 @@ void status_line_begin(struct status_line *line, bool wanted)
 
 size_t status_line_columns(void)
 {
-	struct winsize size;
+	unsigned int columns = window_columns(STDERR_FILENO);
 
-	return !ioctl(STDERR_FILENO, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col - 1U : 79;
+	return columns ? columns - 1 : 79;
 }
 
 void status_line_show(struct status_line *line, const char *format, ...)

@@ -227,6 +227,44 @@ void text_padded(struct output *out, const char *from, size_t columns)
 }
 
 /* In JSON it stands for itself. */
+/* Of its first `length` bytes. */
+static size_t width_of(const char *text, size_t length)
+{
+	size_t width = 0;
+
+	while (length) {
+		uint32_t character;
+		size_t bytes = text_decode(text, length, &character);
+		int wide = character < 0x80 ? 1 : wcwidth((wchar_t)character);
+
+		width += wide < 0 ? 1 : (size_t)wide;
+		text += bytes;
+		length -= bytes;
+	}
+	return width;
+}
+
+void text_wrapped(struct output *out, const char *text, size_t indent, size_t columns)
+{
+	size_t at = indent;
+
+	while (*text) {
+		size_t blanks = strspn(text, " "), word = strcspn(text + blanks, " ");
+		size_t width = width_of(text + blanks, word);
+
+		if (columns && at > indent && at + blanks + width > columns) {
+			output_format(out, "\n%*s", (int)indent, "");
+			at = indent;
+		} else {
+			output_bytes(out, text, blanks);
+			at += blanks;
+		}
+		output_bytes(out, text + blanks, word);
+		at += width;
+		text += blanks + word;
+	}
+}
+
 static bool is_literal(char c)
 {
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';

@@ -68,6 +68,12 @@ text_format(char *room, size_t bytes, size_t *ret_length, const char *format, va
  */
 void text_padded(struct output *out, const char *from, size_t columns);
 
+/*
+ * Broken at blanks, so that no line has more than `columns`, where a word is not longer than that;
+ * 0: not at all. The first line goes on at column `indent`, where the others begin.
+ */
+void text_wrapped(struct output *out, const char *text, size_t indent, size_t columns);
+
 /* As a JSON string with its quotes. Hostile characters are escaped; invalid bytes become U+FFFD. */
 void text_json(struct output *out, const char *text);
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/window.h"
 #include "command/command.h"
 #include "command/result_options.h"
 #include "view/doctor.h"
@@ -57,7 +58,7 @@ static int examine(struct checkup *checkup, struct error *error)
 
 static int write_page(struct output *out, const void *checkup)
 {
-	doctor_table(out, checkup);
+	doctor_table(out, checkup, window_columns(out->fd));
 	return 0;
 }
 

@@ -19,6 +19,8 @@
 #define NAME_COLUMNS   15
 #define VICTIM_COLUMNS 23
 #define CULPRITS_SHOWN 5
+#define BECAUSE_AT     (VICTIM_COLUMNS + 38) /* where the last column begins */
+#define BECAUSE_BYTES  384
 
 void blame_party_name(char *into, size_t room, const struct blame_party *party,
 		      const struct session_info *session)
@@ -169,11 +171,22 @@ static void describe_victim(char *into, size_t room, const struct blame *blame,
 	snprintf(into, room, "%s%s", name, meanwhile);
 }
 
+/* The last column, cut where a terminal would break the line. */
+static void write_because(const struct view *view, const char *because)
+{
+	char shown[BECAUSE_BYTES];
+	size_t room = view->columns > BECAUSE_AT ? view->columns - BECAUSE_AT : 0;
+
+	text_printable(shown, sizeof(shown), because, view->columns ? room : sizeof(shown));
+	output_format(view->out, "%s\n", shown);
+}
+
 static void write_share(const struct view *view, const struct blame *blame, uint64_t whole_ns,
 			const struct session_info *session, const struct blame_line *line)
 {
-	char because[320], time[16];
+	char because[BECAUSE_BYTES], time[16];
 	struct blame named = *blame;
+	size_t used;
 
 	/* of several there is the name, and how many they are */
 	if (line->parties > 1 && view->blame == BLAME_CAUSED)
@@ -187,14 +200,14 @@ static void write_share(const struct view *view, const struct blame *blame, uint
 	duration_format(time, sizeof(time), blame->total_ns);
 	output_format(view->out, "%8s %6.1f%%  ", time,
 		      100.0 * (double)blame->total_ns / (double)whole_ns);
-	output_string(view->out, because);
+	used = strlen(because);
 	if (line->parties > 1)
-		output_format(view->out, " (%zu%s of that name)", line->parties,
-			      line->is_least ? " or more" : "");
+		snprintf(because + used, sizeof(because) - used, " (%zu%s of that name)",
+			 line->parties, line->is_least ? " or more" : "");
 	else if (line->is_least)
-		output_string(view->out, blame->culprit.pid ? " (several threads)"
-							    : " (several of that name)");
-	output_char(view->out, '\n');
+		snprintf(because + used, sizeof(because) - used, "%s",
+			 blame->culprit.pid ? " (several threads)" : " (several of that name)");
+	write_because(view, because);
 }
 
 static void write_padded(struct output *out, const char *text, size_t columns)
@@ -241,7 +254,9 @@ static void write_findings(const struct view *view, const struct interval *inter
 
 	for (size_t i = 0; findings && i < findings->count; i++) {
 		finding_format(text, &findings->items[i], interval->session);
-		output_format(view->out, "  %s\n", text);
+		output_string(view->out, "  ");
+		text_wrapped(view->out, text, 2, view->columns);
+		output_char(view->out, '\n');
 	}
 }
 

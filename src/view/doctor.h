@@ -14,7 +14,7 @@ struct checkup {
 /* The row is a struct checkup. */
 extern const struct schema doctor_schema;
 
-/* The page of text. */
-void doctor_table(struct output *out, const struct checkup *checkup);
+/* The page of text, for a terminal of so many columns; 0: for none. */
+void doctor_table(struct output *out, const struct checkup *checkup, size_t columns);
 
 #endif

@@ -2,6 +2,8 @@
 /* What `dwell doctor` says of the machine. */
 #include "view/doctor.h"
 
+#include "base/text.h"
+
 static const char *const status_names[] = {
 	[CHECK_OK] = "ok",
 	[CHECK_DEGRADED] = "degraded",
@@ -53,17 +55,29 @@ const struct schema doctor_schema = {.name = "doctor",
 				     SCHEMA_FIELDS(doctor_fields),
 				     .table = "machine_check"};
 
-void doctor_table(struct output *out, const struct checkup *checkup)
+/* Behind the name of what it is, which has so many columns. */
+#define WORDS_AT 24
+#define PARTS_AT (WORDS_AT + 8)
+
+static void write_part(struct output *out, const char *name, const char *text, size_t columns)
+{
+	if (!*text)
+		return;
+	output_format(out, "%*s%-*s", WORDS_AT, "", PARTS_AT - WORDS_AT, name);
+	text_wrapped(out, text, PARTS_AT, columns);
+	output_char(out, '\n');
+}
+
+void doctor_table(struct output *out, const struct checkup *checkup, size_t columns)
 {
 	for (size_t i = 0; i < check_count; i++) {
 		const struct diagnosis *finding = &checkup->findings[i];
 
-		output_format(out, "%-9s %-13s %s\n", status_names[finding->status], checks[i].name,
-			      finding->found);
-		if (*finding->costs)
-			output_format(out, "%-23s impact: %s\n", "", finding->costs);
-		if (*finding->fix)
-			output_format(out, "%-23s fix:    %s\n", "", finding->fix);
+		output_format(out, "%-9s %-13s ", status_names[finding->status], checks[i].name);
+		text_wrapped(out, finding->found, WORDS_AT, columns);
+		output_char(out, '\n');
+		write_part(out, "impact:", finding->costs, columns);
+		write_part(out, "fix:", finding->fix, columns);
 	}
 	output_string(out, checkup->exact ? "\ndwell top is exact here.\n"
 					  : "\ndwell top is not exact here: see bpf.\n");

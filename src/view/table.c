@@ -12,6 +12,8 @@
 
 #define NAME_COLUMNS   15
 #define CGROUP_COLUMNS 60
+#define P99_COLUMNS    7
+#define LAST_COLUMNS   12 /* that NOW and CGROUP have at least */
 
 /* A name of any bytes, padded to `columns`. */
 static void write_name(struct output *out, const char *name, size_t columns, bool pad)
@@ -47,71 +49,109 @@ static void write_p99(const struct view *view, const struct row *row,
 	field_get(field, row, session, &value);
 	if (value.kind == VALUE_NUMBER)
 		duration_format(text, sizeof(text), value.number);
-	output_format(view->out, " %6s", text);
+	output_format(view->out, "%*s", P99_COLUMNS, text);
 }
 
-static void write_status(struct output *out, int status)
-{
-	char text[WAIT_STATUS_BYTES];
+#define NOW_BYTES (WAIT_STATUS_BYTES + REASON_BYTES)
 
-	wait_status_format(text, status);
-	output_string(out, text);
-}
-
-static void write_now(const struct view *view, const struct row *row,
-		      const struct session_info *session)
+static void format_now(char into[NOW_BYTES], const struct row *row,
+		       const struct session_info *session)
 {
 	char reason[REASON_BYTES], since[16];
 
-	output_string(view->out, "  ");
 	if (row->exited) {
-		write_status(view->out, row->exit_code);
+		wait_status_format(into, row->exit_code);
 		return;
 	}
 	if (!row_has_state(row, session)) {
-		output_char(view->out, '-');
+		snprintf(into, NOW_BYTES, "-");
 		return;
 	}
 	if (row->site.state == WIRE_ON_CPU) {
-		output_format(view->out, "running on CPU %u", row->cpu);
+		snprintf(into, NOW_BYTES, "running on CPU %u", row->cpu);
 		return;
 	}
 	reason_format(reason, sizeof(reason), row->site, session_is_native(session));
 	duration_format(since, sizeof(since), row->in_state_ns);
-	output_format(view->out, "%s %s%s%s", state_info[state_of_wait(row->site.state)].key,
-		      reason, *reason ? " " : "", since);
+	snprintf(into, NOW_BYTES, "%s %s%s%s", state_info[state_of_wait(row->site.state)].key,
+		 reason, *reason ? " " : "", since);
+}
+
+/* What of a table there is room for. */
+struct layout {
+	unsigned int states; /* a set of 1 << enum state */
+	size_t last;	     /* columns of what is behind them at most */
+};
+
+static bool has_column(const struct layout *layout, enum state state)
+{
+	return layout->states & 1U << state;
+}
+
+/* Up to where the last column begins. */
+static size_t width_before_last(const struct view *view, const struct layout *layout)
+{
+	static const size_t names[] = {[BY_THREAD] = 9 + NAME_COLUMNS,
+				       [BY_PROCESS] = 9 + NAME_COLUMNS + 6,
+				       [BY_CGROUP] = 5};
+	size_t width = names[view->by] + P99_COLUMNS + 2;
+
+	for (int i = 0; i < STATES; i++)
+		if (has_column(layout, (enum state)i))
+			width += (size_t)state_column_width((enum state)i);
+	return width;
+}
+
+/* On a terminal, which would break the lines: without the states that had the least time. */
+static void fit_layout(struct layout *layout, const struct view *view,
+		       const uint64_t totals[STATES])
+{
+	size_t width;
+
+	while ((width = width_before_last(view, layout)) + LAST_COLUMNS > view->columns &&
+	       layout->states) {
+		int least = -1;
+
+		for (int i = 0; i < STATES; i++)
+			if (has_column(layout, (enum state)i) &&
+			    (least < 0 || totals[i] <= totals[least]))
+				least = i;
+		layout->states &= ~(1U << least);
+	}
+	layout->last = width < view->columns ? view->columns - width : 1;
 }
 
 /*
- * A set of 1 << enum state. On a terminal, where room is short, those without any time are left
- * out, as on the screen.
+ * On a terminal, where room is short, states without any time are left out, as on the screen.
  */
-static unsigned int states_shown(const struct view *view, const struct interval *interval,
-				 size_t rows)
+static struct layout layout_for(const struct view *view, const struct interval *interval,
+				size_t rows)
 {
-	unsigned int shown = 0;
+	struct layout layout = {.last = NOW_BYTES};
+	uint64_t totals[STATES] = {0};
 
 	for (int i = 0; i < STATES; i++) {
-		bool has_time = !view->is_terminal;
-
-		for (size_t k = 0; !has_time && k < rows; k++)
-			has_time = interval->rows[k].states_ns[i];
-		if (has_time && session_shows(interval->session, (enum state)i))
-			shown |= 1U << i;
+		for (size_t k = 0; k < rows; k++)
+			totals[i] += interval->rows[k].states_ns[i];
+		if ((totals[i] || !view->columns) &&
+		    session_shows(interval->session, (enum state)i))
+			layout.states |= 1U << i;
 	}
-	return shown;
+	if (view->columns)
+		fit_layout(&layout, view, totals);
+	return layout;
 }
 
-static void write_states_heading(struct output *out, unsigned int states)
+static void write_states_heading(struct output *out, const struct layout *layout)
 {
 	for (int i = 0; i < STATES; i++)
-		if (states & 1U << state_columns[i])
+		if (has_column(layout, state_columns[i]))
 			output_format(out, "%*s", state_column_width(state_columns[i]),
 				      state_info[state_columns[i]].header);
-	output_string(out, "  RQp99");
+	output_format(out, "%*s", P99_COLUMNS, "RQp99");
 }
 
-static void write_heading(const struct view *view, unsigned int states)
+static void write_heading(const struct view *view, const struct layout *layout)
 {
 	struct output *out = view->out;
 
@@ -125,7 +165,7 @@ static void write_heading(const struct view *view, unsigned int states)
 	default:
 		output_format(out, "%8s %-*s", "TID", NAME_COLUMNS, "COMM");
 	}
-	write_states_heading(out, states);
+	write_states_heading(out, layout);
 	output_string(out, view->by == BY_THREAD   ? "  NOW\n"
 			   : view->by == BY_CGROUP ? "  CGROUP\n"
 						   : "\n");
@@ -147,11 +187,31 @@ static void write_state(struct output *out, const struct row *row,
 		    row_measures(row, session, state) ? row->observed_ns : 0);
 }
 
+/* Of a cgroup the end of its path says more. */
+static void write_last(const struct view *view, const struct row *row,
+		       const struct session_info *session, size_t columns)
+{
+	const char *path = session_cgroup(session, row->cgroup_id);
+	char text[NOW_BYTES] = "exited", shown[NOW_BYTES * 4];
+
+	if (view->by == BY_PROCESS && !row->exited)
+		return;
+	if (view->by == BY_THREAD)
+		format_now(text, row, session);
+	if (view->by != BY_CGROUP)
+		text_printable(shown, sizeof(shown), text, columns);
+	else if (!view->columns)
+		text_printable(shown, sizeof(shown), path ? path : "-", CGROUP_COLUMNS);
+	else
+		text_end(shown, sizeof(shown), path ? path : "-", columns);
+	output_string(view->out, "  ");
+	output_string(view->out, shown);
+}
+
 static void write_row(const struct view *view, const struct row *row,
-		      const struct session_info *session, unsigned int states)
+		      const struct session_info *session, const struct layout *layout)
 {
 	struct output *out = view->out;
-	const char *path = NULL;
 
 	switch (view->by) {
 	case BY_PROCESS:
@@ -167,18 +227,10 @@ static void write_row(const struct view *view, const struct row *row,
 		write_name(out, row->comm, NAME_COLUMNS, true);
 	}
 	for (int i = 0; i < STATES; i++)
-		if (states & 1U << state_columns[i])
+		if (has_column(layout, state_columns[i]))
 			write_state(out, row, session, state_columns[i]);
 	write_p99(view, row, session);
-	if (view->by == BY_THREAD) {
-		write_now(view, row, session);
-	} else if (view->by == BY_CGROUP) {
-		path = session_cgroup(session, row->cgroup_id);
-		output_string(out, "  ");
-		write_name(out, path ? path : "-", CGROUP_COLUMNS, false);
-	} else if (row->exited) {
-		output_string(out, "  exited");
-	}
+	write_last(view, row, session, layout->last);
 	output_char(out, '\n');
 }
 
@@ -230,8 +282,8 @@ static void write_machine(struct output *out, const struct interval *interval)
 		      100 * interval_stolen_share(interval));
 }
 
-void page_title(const struct view *view, const struct interval *interval, const char *noun,
-		size_t total, size_t shown)
+static void write_title(const struct view *view, const struct interval *interval, const char *noun,
+			size_t total, size_t shown)
 {
 	const struct wire_losses *losses = &interval->losses;
 	time_t seconds = (time_t)(interval->start_realtime_ns / NS_PER_S);
@@ -256,10 +308,26 @@ void page_title(const struct view *view, const struct interval *interval, const 
 	write_losses(view->out, losses);
 }
 
+void page_title(const struct view *view, const struct interval *interval, const char *noun,
+		size_t total, size_t shown)
+{
+	cleanup(output_release) struct output line = {.fd = -1};
+	struct view aside = *view;
+
+	if (!view->columns || output_init(&line, -1) < 0) {
+		write_title(view, interval, noun, total, shown);
+		return;
+	}
+	aside.out = &line;
+	write_title(&aside, interval, noun, total, shown);
+	output_char(&line, '\0');
+	text_wrapped(view->out, line.buffer, 0, view->columns);
+}
+
 void page_interval(const struct view *view, const struct interval *interval, size_t total)
 {
 	size_t shown = view_rows(view, interval);
-	unsigned int states = states_shown(view, interval, shown);
+	struct layout layout = layout_for(view, interval, shown);
 
 	page_title(view, interval,
 		   !view->programs ? grouping_noun(view->by, total)
@@ -267,19 +335,18 @@ void page_interval(const struct view *view, const struct interval *interval, siz
 				   : "programs",
 		   total, shown);
 	if (shown)
-		write_heading(view, states);
+		write_heading(view, &layout);
 	for (size_t i = 0; i < shown; i++)
-		write_row(view, &interval->rows[i], interval->session, states);
+		write_row(view, &interval->rows[i], interval->session, &layout);
 	output_char(view->out, '\n');
 }
 
 void page_child(const struct view *view, const struct wire_child *child)
 {
-	char length[16];
+	char length[16], status[WAIT_STATUS_BYTES];
 
 	write_name(view->out, child->name, CGROUP_COLUMNS, false);
-	output_char(view->out, ' ');
-	write_status(view->out, (int)child->wait_status);
+	wait_status_format(status, (int)child->wait_status);
 	duration_format(length, sizeof(length), child->duration_ns);
-	output_format(view->out, " after %s\n", length);
+	output_format(view->out, " %s after %s\n", status, length);
 }

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/duration.h"
+#include "base/window.h"
 #include "view/fields.h"
 
 /* Else rows are sorted and cut before they are written. */
@@ -19,7 +19,7 @@ static bool is_emitted_in_order(const struct view *view)
 
 int view_begin(struct view *view, struct error *error)
 {
-	view->is_terminal = isatty(view->out->fd);
+	view->columns = window_columns(view->out->fd);
 	if (!view->format)
 		return 0;
 	return emit_begin(&view->emit, view->format, interval_schema_for(view->blame),

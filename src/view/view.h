@@ -22,7 +22,8 @@ struct view {
 	bool findings;	       /* of blame, on that page, too */
 	bool programs;	       /* rows are rows_fold()'s: all processes of a name */
 	bool show_idle;	       /* in text: also rows without any active time */
-	bool is_terminal;      /* what the text goes to; this and the next are the view's own */
+	/* the rest is the view's own */
+	size_t columns; /* of the terminal that the text goes to; 0: to none */
 	struct emit emit;
 };
 

@@ -180,13 +180,40 @@ def test_by_process_and_cgroup():
     assert sum(row["threads"] for row in interval["cgroups"]) >= len(there) > 0
 
 
+def on_terminal(*arguments, columns=80):
+    """What the program writes to a terminal of that width, as lines."""
+    shell = f"stty cols {columns}; exec {shlex.join([DWELL, *arguments])}"
+    shown = subprocess.run(["script", "-qec", shell, "/dev/null"], stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
+    return shown.replace("\r", "").splitlines()
+
+
 def test_a_terminal_has_no_columns_without_time():
     """There is little room; what another program reads always has the same columns."""
     piped = run("top", "-c", "1", "-i", "100ms", "--", "sleep", "1").stdout
-    shown = subprocess.run(["script", "-qec", shlex.join([DWELL, "top", "-c", "1", "-i", "100ms", "--", "sleep", "1"]), "/dev/null"],
-                           stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout  # fmt: skip
+    shown = "\n".join(on_terminal("top", "-c", "1", "-i", "100ms", "--", "sleep", "1"))
     assert " SWAP " in piped and " STOP" in piped and " IDLE" in piped
     assert " SWAP " not in shown and " STOP" not in shown and " SLP " in shown, shown
+
+
+@pytest.mark.parametrize("columns", [80, 72])
+@pytest.mark.parametrize("by", [["--by", "thread"], ["--by", "process"], ["--by", "cgroup"], ["--blame"]])
+def test_no_line_is_wider_than_the_terminal(by, columns):
+    """The last column is cut, and states with little time are left out; what is piped is whole."""
+    lines = on_terminal("top", "-c", "1", "-i", "100ms", "-a", *by, columns=columns)
+    too_long = [line for line in lines if len(line) > columns]
+    assert len(lines) > 3 and not too_long, too_long
+    if by == ["--by", "thread"]:
+        assert any(line.endswith("  NOW") for line in lines), lines
+        assert any(len(line) > 80 for line in run("top", "-c", "1", "-i", "100ms", "-a").stdout.splitlines()[1:])
+
+
+def test_the_doctor_breaks_its_lines_at_words():
+    shown, piped = on_terminal("doctor", columns=60), run("doctor", check=False).stdout.splitlines()
+    known = {word for line in piped for word in line.split()}
+    assert max(map(len, piped)) > 60
+    # figures differ from one run to the next
+    assert [word for line in shown for word in line.split() if word not in known and not word[0].isdigit()] == []
+    assert all(len(line) <= 60 or len(line.split()) == 1 for line in shown), shown
 
 
 def test_exit_status_of_the_command():

@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <locale.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +21,7 @@
 #include "base/moment.h"
 #include "base/output.h"
 #include "base/text.h"
+#include "base/window.h"
 
 CASE(error_is_set_and_wrapped)
 {
@@ -380,6 +383,45 @@ CASE(of_a_long_name_there_is_the_end)
 	assert_string_equal(small, "…cd");
 }
 
+static void assert_wrapped(const char *text, size_t indent, size_t columns, const char *expected)
+{
+	struct output out;
+
+	assert_int_equal(output_init(&out, -1), 0);
+	text_wrapped(&out, text, indent, columns);
+	output_char(&out, '\0');
+	assert_string_equal(out.buffer, expected);
+	output_release(&out);
+}
+
+CASE(text_is_broken_at_words)
+{
+	setlocale(LC_ALL, "C.UTF-8");
+	assert_wrapped("ab cd  ef", 0, 9, "ab cd  ef");
+	assert_wrapped("ab cd  ef", 0, 8, "ab cd\nef");
+	assert_wrapped("ab cd  ef", 2, 7, "ab cd\n  ef");
+	/* not within a word, and a character is no byte */
+	assert_wrapped("abcdefgh ij", 2, 5, "abcdefgh\n  ij");
+	assert_wrapped("\xc3\xa9\xc3\xa9 ij", 0, 5, "\xc3\xa9\xc3\xa9 ij");
+	assert_wrapped("no terminal", 0, 0, "no terminal");
+	assert_wrapped("", 4, 10, "");
+}
+
+CASE(a_window_has_columns_where_it_is_a_terminal)
+{
+	struct winsize size = {.ws_row = 24, .ws_col = 132};
+	int terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY), pipes[2];
+
+	assert_int_equal(pipe(pipes), 0);
+	assert_int_equal(window_columns(pipes[1]), 0);
+	assert_int_equal(window_columns(terminal), 80);
+	assert_int_equal(ioctl(terminal, TIOCSWINSZ, &size), 0);
+	assert_int_equal(window_columns(terminal), 132);
+	close(terminal);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
 CASE(csv_quotes_what_it_must)
 {
 	struct output out;
@@ -623,6 +665,8 @@ int main(void)
 		cmocka_unit_test(output_is_harmless_however_long),
 		cmocka_unit_test(printable_text_respects_its_room),
 		cmocka_unit_test(of_a_long_name_there_is_the_end),
+		cmocka_unit_test(text_is_broken_at_words),
+		cmocka_unit_test(a_window_has_columns_where_it_is_a_terminal),
 		cmocka_unit_test(csv_quotes_what_it_must),
 		cmocka_unit_test(html_has_no_markup_of_a_text),
 		cmocka_unit_test(output_grows_in_memory),
