@@ -160,10 +160,13 @@ int top_tui_live(struct top_options *options, struct error *error)
 	if (options->record)
 		result = recorder_open(&recorder, options->record, options->force, error);
 	watch.recorder = recorder;
-	if (result >= 0)
-		result = watch_open(&watch, error);
+	/* before what takes seconds on a busy machine: until then there is nothing to be seen */
 	if (result >= 0)
 		result = top_tui_open(&tui, options, options->watch.interval_ns, error);
+	if (result >= 0)
+		result = top_tui_draw(&tui, error);
+	if (result >= 0)
+		result = watch_open(&watch, error);
 	if (result >= 0) {
 		tell_source(&tui);
 		result = tui_begin(&tui.tui, &watch.loop, error);

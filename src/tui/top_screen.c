@@ -299,7 +299,8 @@ static void draw_waiting(const struct top_screen *screen, struct canvas *canvas)
 	snprintf(text, sizeof(text), "measuring the first interval, of %s%s", length, goes_on);
 	if (screen->options.replay)
 		snprintf(text, sizeof(text), "reading the recording%s", goes_on);
-	canvas_text(canvas, canvas->rows / 2, 2, canvas->columns, ROLE_DIM, text);
+	canvas_text(canvas, 0, 0, canvas->columns, ROLE_TITLE, "dwell top");
+	canvas_text(canvas, TOP_HEADER_LINES, 2, canvas->columns, ROLE_NORMAL, text);
 }
 
 /* The first line shown, so that the selected one is on the screen. */

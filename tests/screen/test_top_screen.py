@@ -433,6 +433,15 @@ def test_nothing_could_let_it_go_on_after_a_stop(terminal):
     screen.wait(absent=("select a line",))
 
 
+def test_there_is_a_screen_before_there_is_a_source(terminal, tmp_path):
+    """Where the machine is busy, a source takes seconds to begin: here one that never does, and then one that cannot."""
+    shown = tmp_path / "shown"
+    refused = f"setpriv --bounding-set -all --inh-caps -all {DWELL} top --source bpf --by cgroup"
+    terminal(command=f"script -qec '{refused}' {shown}").wait("ended with")
+    text = shown.read_text()
+    assert 0 < text.index("dwell top") < text.index("measuring the first interval") < text.index("dwell top: "), text
+
+
 def test_unusable_terminals(terminal):
     screen = terminal(command=f"{DWELL} top --from {RECORDING} --format tui", TERM="no-such-terminal")
     screen.wait("the terminal 'no-such-terminal' is not known", "ended with 1")
