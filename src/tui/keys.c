@@ -224,12 +224,13 @@ enum typing typing_key(char typed[TYPED_BYTES], struct key key)
 	}
 }
 
-static void draw_typing(struct canvas *canvas, int row, const char *question, const char *typed)
+static void draw_typing(struct canvas *canvas, int row, const struct last_line *line)
 {
-	int at = canvas_text(canvas, row, 0, canvas->columns, ROLE_KEY, question);
+	int at = canvas_text(canvas, row, 0, canvas->columns, ROLE_KEY, line->question);
 
-	at += canvas_text(canvas, row, at, canvas->columns, ROLE_NORMAL, typed);
+	at += canvas_text(canvas, row, at, canvas->columns, ROLE_NORMAL, line->typed);
 	canvas_put(canvas, row, at, ROLE_TITLE, '_', '_');
+	canvas_text(canvas, row, at + 3, canvas->columns, ROLE_WARNING, line->message);
 }
 
 void last_line_draw(const struct bindings *bindings, struct canvas *canvas, int row,
@@ -241,7 +242,7 @@ void last_line_draw(const struct bindings *bindings, struct canvas *canvas, int 
 		canvas_put(canvas, row, i, ROLE_NORMAL, ' ', ' ');
 	*ret_hints = (struct hints){0};
 	if (line->question) {
-		draw_typing(canvas, row, line->question, line->typed);
+		draw_typing(canvas, row, line);
 		return;
 	}
 	if (*line->message) {
@@ -257,13 +258,17 @@ void last_line_draw(const struct bindings *bindings, struct canvas *canvas, int 
 }
 
 void search_line_draw(const struct bindings *bindings, struct canvas *canvas, int row,
-		      struct last_line line, const char *search, struct hints *ret_hints)
+		      struct last_line line, const char *search, const char *found,
+		      struct hints *ret_hints)
 {
-	char chosen[TYPED_BYTES + 16] = "";
+	char chosen[TYPED_BYTES + FOUND_BYTES + 16] = "";
 
 	if (*search)
-		snprintf(chosen, sizeof(chosen), "search: %s", search);
+		snprintf(chosen, sizeof(chosen), "search: %s%s%s", search, *found ? ": " : "",
+			 found);
 	line.question = line.typed ? "search: " : NULL;
+	if (line.typed && !*line.message)
+		line.message = found;
 	line.chosen = chosen;
 	line.role = ROLE_WARNING;
 	last_line_draw(bindings, canvas, row, &line, ret_hints);

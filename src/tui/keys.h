@@ -115,12 +115,12 @@ enum typing {
 enum typing typing_key(char typed[TYPED_BYTES], struct key key);
 
 /*
- * The last line of a screen: what is being typed; else a message; else hints, as many as fit, and
- * at the right end what the user has chosen.
+ * The last line of a screen: what is being typed, and what is said of it; else a message; else
+ * hints, as many as fit, and at the right end what the user has chosen.
  */
 struct last_line {
 	const char *question, *typed; /* NULL: nothing is asked */
-	const char *message;	      /* "": none */
+	const char *message;	      /* "": none; beside what is typed, or in place of hints */
 	const char *chosen;
 	enum role role; /* of what is chosen */
 	bool replay;
@@ -129,8 +129,13 @@ struct last_line {
 void last_line_draw(const struct bindings *bindings, struct canvas *canvas, int row,
 		    const struct last_line *line, struct hints *ret_hints);
 
-/* The same of a screen whose one question is what to search for; `search`: what it shows now. */
+/*
+ * The same of a screen whose one question is what to search for; `search`: what it shows now,
+ * `found`: what that is, "" where the screen says it itself.
+ */
+#define FOUND_BYTES 48
 void search_line_draw(const struct bindings *bindings, struct canvas *canvas, int row,
-		      struct last_line line, const char *search, struct hints *ret_hints);
+		      struct last_line line, const char *search, const char *found,
+		      struct hints *ret_hints);
 
 #endif

@@ -48,27 +48,34 @@ static void lay_out(struct profile_screen *screen, size_t zoomed, int columns)
 	}
 }
 
-/* The share of what is shown that lies within what the search finds. */
-static double found_share(const struct profile_screen *screen, size_t zoomed)
+/* What the search finds of what is shown, drawn or too small for that: how many calls, and the
+ * share that lies within them. */
+static void find(struct profile_screen *screen, size_t zoomed)
 {
 	const struct flame *items = screen->flames.items;
-	size_t at = zoomed;
+	size_t at = zoomed, outer = FLAME_NONE;
 	double found_ns = 0;
 
 	while (at != FLAME_NONE) {
 		size_t next = items[at].child;
 
 		if (profile_finds_flame(screen, &items[at])) {
-			found_ns += items[at].ns;
-			next = FLAME_NONE; /* what is within it has been counted */
+			screen->found_count++;
+			if (outer == FLAME_NONE) {
+				found_ns += items[at].ns;
+				outer = at; /* what is within it has been counted */
+			}
 		}
-		while (next == FLAME_NONE && at != zoomed && at != FLAME_NONE) {
+		while (next == FLAME_NONE && at != zoomed) {
+			outer = at == outer ? FLAME_NONE : outer;
 			next = items[at].sibling;
 			at = items[at].parent;
 		}
+		if (next == FLAME_NONE)
+			break;
 		at = next;
 	}
-	return items[zoomed].ns > 0 ? found_ns / items[zoomed].ns : 0;
+	screen->found = items[zoomed].ns > 0 ? found_ns / items[zoomed].ns : 0;
 }
 
 static void keep_in_sight(struct profile_screen *screen, int count)
@@ -128,6 +135,7 @@ void profile_draw_flames(struct profile_screen *screen, struct canvas *canvas, i
 	size_t zoomed = profile_zoomed(screen);
 
 	screen->found = -1;
+	screen->found_count = 0;
 	if (!screen->flames.count) {
 		canvas_text(canvas, first + 1, 2, canvas->columns - 2, ROLE_DIM,
 			    "no stack yet of what is chosen");
@@ -139,7 +147,7 @@ void profile_draw_flames(struct profile_screen *screen, struct canvas *canvas, i
 	select_drawn(screen);
 	keep_in_sight(screen, count);
 	if (*screen->base.filter)
-		screen->found = found_share(screen, zoomed);
+		find(screen, zoomed);
 	screen->line_count = count > 0 ? count : 0;
 	for (size_t i = 0; i < screen->box_count; i++) {
 		uint32_t depth = items[screen->boxes[i].flame].depth;

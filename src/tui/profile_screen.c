@@ -295,8 +295,6 @@ static void draw_choice(const struct profile_screen *screen, struct canvas *canv
 		parts_add(&parts, ROLE_WARNING, "inverted");
 	if (screen->page == PROFILE_FLAMES && profile_zoomed(screen))
 		parts_add(&parts, ROLE_WARNING, "zoomed in");
-	if (screen->page == PROFILE_FLAMES && screen->found >= 0)
-		parts_add(&parts, ROLE_WARNING, "%.1f%% found", 100 * screen->found);
 	if (screen->page == PROFILE_CODE)
 		parts_add(&parts, ROLE_DIM, "by %s", profile_grouping_keys[screen->by]);
 	add_unsampled(screen, &parts);
@@ -350,6 +348,24 @@ static void draw_detail(const struct profile_screen *screen, struct canvas *canv
 	}
 }
 
+static void describe_found(struct profile_screen *screen)
+{
+	bool is_list = screen->page != PROFILE_FLAMES;
+	size_t count = is_list ? screen->order_count : screen->found_count;
+	char *found = screen->base.found;
+
+	*found = '\0';
+	if (!*screen->base.filter || screen->base.help)
+		return;
+	if (!count)
+		snprintf(found, FOUND_BYTES, "nothing matches");
+	else if (is_list)
+		snprintf(found, FOUND_BYTES, "%zu match%s", count, count == 1 ? "" : "es");
+	else
+		snprintf(found, FOUND_BYTES, "%zu match%s, %.1f %%", count, count == 1 ? "" : "es",
+			 100 * screen->found);
+}
+
 void profile_screen_draw(struct profile_screen *screen, struct canvas *canvas)
 {
 	int last = canvas->rows - 1, detail = 0;
@@ -377,6 +393,7 @@ void profile_screen_draw(struct profile_screen *screen, struct canvas *canvas)
 		if (detail)
 			draw_detail(screen, canvas, last - detail);
 	}
+	describe_found(screen);
 	screen_base_draw_hints(&screen->base, profile_keys.bindings, canvas, last);
 }
 

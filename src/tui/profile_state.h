@@ -50,7 +50,9 @@ struct profile_screen {
 	size_t box_count, box_room;
 	uint32_t depth_offset; /* of the first line */
 	int first_line, line_count;
-	double found; /* share of what is shown that the search finds; < 0: none is on */
+	/* of what is shown what the search finds: the share, < 0: none is on, and how many */
+	double found;
+	size_t found_count;
 };
 
 /* Of a thread, in the states that are chosen, ns. */

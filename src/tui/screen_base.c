@@ -58,7 +58,7 @@ void screen_base_draw_hints(struct screen_base *base, const struct bindings *bin
 				       .message = base->message,
 				       .replay = base->replay};
 
-	search_line_draw(bindings, canvas, row, line, base->filter, &base->hints);
+	search_line_draw(bindings, canvas, row, line, base->filter, base->found, &base->hints);
 }
 
 void screen_base_draw_help(struct screen_base *base, const struct bindings *bindings,

@@ -15,6 +15,7 @@ struct screen_base {
 	bool help, typing;
 	int help_offset;
 	char filter[TYPED_BYTES];
+	char found[FOUND_BYTES]; /* of the filter, for the last line; "": nothing is said */
 	char typed[TYPED_BYTES];
 	char message[256];
 	struct hints hints; /* as last drawn */

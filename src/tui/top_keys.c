@@ -400,6 +400,8 @@ static enum screen_request answer(struct top_screen *screen)
 
 	screen->prompt = PROMPT_NONE;
 	switch (prompt) {
+	case PROMPT_SEARCH:
+		return find_from(screen, screen->index);
 	case PROMPT_INTERVAL:
 		if (duration_parse(screen->typed, &interval_ns, &error) < 0) {
 			top_screen_message(screen, error.text);

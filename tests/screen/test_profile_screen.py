@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The screen of `dwell profile` on a recording."""
+import re
+
 import pytest
 
 from conftest import DWELL, TOP, compare, picture
@@ -88,7 +90,7 @@ def test_one_function(profile):
     """From the list of code to its calls alone, and on to its callers."""
     screen = profile(columns=120)
     screen.keys("Tab", "/", *"price", "Enter", "Enter")
-    screen.wait("only in price_order", "found", absent=("parse_order", "holder"))
+    screen.wait("only in price_order", "search: price: ", " match", absent=("parse_order", "holder"))
     screen.keys("i")
     screen.wait("inverted", "price_order", "main", absent=("parse_order",))
 
@@ -96,15 +98,23 @@ def test_one_function(profile):
 def test_search(profile):
     screen = profile(columns=120)
     screen.keys("/", *"pace")
-    screen.wait("search: pace", "18.4% found")
+    found = re.search(r"^search: pace_  (\d+ match(?:es)?, 18\.4 %)$", screen.wait("search: pace_", "18.4 %"), re.M)[1]
     screen.keys("Enter", "n")
-    screen.wait("ledger.c:14 of", "search: pace")
+    screen.wait("ledger.c:14 of", f"search: pace: {found}")
     screen.keys("c")
-    screen.wait(absent=("found", "search:"))
+    screen.wait(absent=("match", "search:"))
     screen.keys("n")
     screen.wait("search first")
-    screen.keys("/", *"nowhere", "Enter", "N")
-    screen.wait("0.0% found", "nothing that is drawn has this name")
+    screen.keys("/", *"nowhere")
+    screen.wait("search: nowhere_  nothing matches")
+    screen.keys("Enter")
+    screen.wait("search: nowhere: nothing matches")
+    screen.keys("N")
+    screen.wait("nothing that is drawn has this name")
+    screen.keys("Tab")
+    screen.wait("search: nowhere: nothing matches")
+    screen.keys("c", "/", *"pace")
+    screen.wait("search: pace_  2 matches")
 
 
 def test_all_of_the_kernel(profile):

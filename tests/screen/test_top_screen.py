@@ -150,8 +150,12 @@ def test_search(at_end):
     screen.keys("n")
     screen.wait(f"── {first[0]} ")
     screen.keys("/", *"zz")
-    screen.wait("search: zz_")
-    screen.keys("Enter", "n")
+    screen.wait("search: zz_  nothing matches")
+    screen.keys("Enter")
+    screen.wait("nothing matches", absent=("search:",))
+    screen.keys("Home")
+    screen.wait("F3 search")
+    screen.keys("n")
     screen.wait("nothing matches")
 
 
