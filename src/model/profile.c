@@ -50,9 +50,10 @@ static struct profile_thread *thread_of(struct profile *profile, uint32_t tid, u
 	return &profile->threads[index];
 }
 
-/* Of that weight, taken with the probability 1 / `inverse`. */
+/* Of that weight, taken with the probability 1 / `inverse`; `shared`: its stack was added before.
+ */
 static int add(struct profile *profile, const struct wire_spent *spent, enum state state,
-	       double length, double inverse)
+	       double length, double inverse, bool shared)
 {
 	size_t known = profile->cell_ids.count, thread, index;
 	struct cell *cell;
@@ -69,8 +70,10 @@ static int add(struct profile *profile, const struct wire_spent *spent, enum sta
 		*cell = (struct cell){
 			.thread = (uint32_t)thread, .state = state, .stack = spent->stack};
 	/* one stack, in however many parts */
-	if (!(spent->flags & WIRE_SPENT_MORE) || !cell->count)
+	if (!(spent->flags & WIRE_SPENT_MORE) || !cell->count) {
 		cell->count++;
+		cell->shared += shared;
+	}
 	cell->weight += length * inverse;
 	cell->spread += (1 - 1 / inverse) * length * inverse * length * inverse;
 	if (inverse > 1) {
@@ -101,15 +104,16 @@ static int add_spent(struct profile *profile, const struct wire_spent *spent)
 	if (spent->site.state == WIRE_ON_CPU)
 		return add(profile, spent,
 			   spent->flags & WIRE_SPENT_IN_USER_MODE ? STATE_USER : STATE_KERNEL, 1e-6,
-			   1e6);
+			   1e6, false);
 	left_ns = left_ns < begin_ns ? begin_ns : left_ns;
 	ready_ns = ready_ns < begin_ns ? begin_ns : ready_ns;
 	if (ready_ns > left_ns)
 		result = add(profile, spent, state_of_wait(spent->site.state),
-			     (double)(ready_ns - left_ns), inverse);
+			     (double)(ready_ns - left_ns), inverse, false);
 	if (result >= 0 && spent->header.time_ns > ready_ns)
 		result = add(profile, spent, STATE_RUNNABLE,
-			     (double)(spent->header.time_ns - ready_ns), inverse);
+			     (double)(spent->header.time_ns - ready_ns), inverse,
+			     ready_ns > left_ns);
 	return result;
 }
 
@@ -225,6 +229,7 @@ int profile_end(struct profile *profile)
 			.stack = cell->stack,
 			.state = cell->state,
 			.count = cell->count,
+			.shared = cell->shared,
 			.time = profile_estimate(profile_sum(profile, cell->thread, cell->state),
 						 &part),
 		};
@@ -290,4 +295,22 @@ uint32_t profile_own_frame(const struct stacks *stacks, uint32_t id, enum state 
 		frame = stacks_frame(stacks, own);
 	}
 	return own;
+}
+
+uint64_t profile_stack_count(const struct profile *profile)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < profile->cell_ids.count; i++)
+		count += profile->cells[i].count - profile->cells[i].shared;
+	return count;
+}
+
+double profile_complete_share(const struct profile *profile)
+{
+	const struct wire_profile *quality = &profile->quality;
+	uint64_t taken =
+		quality->stacks_complete + quality->stacks_truncated + quality->stacks_failed;
+
+	return taken ? (double)quality->stacks_complete / (double)taken : 0;
 }

@@ -62,7 +62,8 @@ struct profile_path {
 	uint32_t thread; /* place among the threads */
 	uint32_t stack;	 /* of stacks */
 	enum state state;
-	uint64_t count; /* stacks */
+	uint64_t count;	 /* stacks */
+	uint64_t shared; /* of them, that a path in another state has too */
 	struct estimate time;
 };
 
@@ -104,6 +105,12 @@ const struct profile_state *profile_states(const struct profile *profile); /* ST
 const struct stacks *profile_stacks(const struct profile *profile);
 /* The last one; all zeros: none has come. */
 const struct wire_profile *profile_quality(const struct profile *profile);
+
+/* How many stacks its times are of: one of a wait and of the wait for a CPU behind it is one. */
+uint64_t profile_stack_count(const struct profile *profile);
+
+/* The share of those taken that reach the thread's start; 0 without any. */
+double profile_complete_share(const struct profile *profile);
 
 /* Which time is summed up. */
 struct profile_choice {

@@ -11,6 +11,7 @@ struct cell {
 	uint32_t thread, stack;
 	enum state state;
 	uint64_t count;
+	uint64_t shared;  /* of them, that another cell has too: of the wait before this one */
 	double weight;	  /* Σ length / probability, ns; of samples on a CPU how many */
 	double spread;	  /* Σ (1 - probability) (length / probability)² */
 	double uncertain; /* Σ length / probability, of those that were not certain */

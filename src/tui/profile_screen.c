@@ -171,6 +171,9 @@ int profile_screen_update(struct profile_screen *screen)
 	    copy_threads(screen) < 0 || copy_spots(screen) < 0)
 		return -ENOMEM;
 	screen->duration_ns = screen->result->duration_ns;
+	screen->stack_count = profile_stack_count(screen->result->profile);
+	screen->complete_share = profile_complete_share(screen->result->profile);
+	screen->lost = profile_quality(screen->result->profile)->lost;
 	return profile_arrange(screen);
 }
 
@@ -191,10 +194,8 @@ static const struct profile_thread *only_process(const struct profile_screen *sc
 static void draw_title(const struct profile_screen *screen, struct canvas *canvas)
 {
 	const struct profile_result *result = screen->result;
-	const struct wire_profile *quality = profile_quality(result->profile);
 	const struct profile_thread *only = only_process(screen);
-	uint64_t stacks =
-		quality->stacks_complete + quality->stacks_truncated + quality->stacks_failed;
+	uint64_t stacks = screen->stack_count, lost = screen->lost;
 	struct parts parts = {canvas, 0, 0, canvas->columns};
 	char length[16];
 
@@ -214,11 +215,9 @@ static void draw_title(const struct profile_screen *screen, struct canvas *canva
 		  text_plural(screen->thread_count));
 	parts_add(&parts, ROLE_NORMAL, "%llu stack%s", (unsigned long long)stacks,
 		  text_plural(stacks));
-	parts_add(&parts, quality->lost ? ROLE_WARNING : ROLE_DIM, "lost %llu",
-		  (unsigned long long)quality->lost);
+	parts_add(&parts, lost ? ROLE_WARNING : ROLE_DIM, "lost %llu", (unsigned long long)lost);
 	if (stacks)
-		parts_add(&parts, ROLE_DIM, "%.1f %% complete",
-			  100.0 * (double)quality->stacks_complete / (double)stacks);
+		parts_add(&parts, ROLE_DIM, "%.1f %% complete", 100 * screen->complete_share);
 	parts_add(&parts, ROLE_DIM, "self %.1f%%",
 		  100.0 * (double)result->self_cpu_ns / (double)(result->duration_ns + 1));
 }

@@ -35,6 +35,8 @@ struct profile_screen {
 	size_t *order;
 	size_t order_count, order_room;
 	uint64_t duration_ns;
+	uint64_t stack_count, lost;
+	double complete_share;
 	uint64_t chosen_ns; /* of what is chosen, by the accounts */
 	/* what the user has chosen */
 	enum profile_page page;

@@ -50,6 +50,7 @@ static size_t add(struct flames *flames, size_t parent, struct flame like, uint6
 	flame->ns += path->time.ns;
 	flame->states_ns[path->state] += path->time.ns;
 	flame->count += path->count;
+	flame->shared += path->shared;
 	return index;
 }
 
@@ -153,8 +154,19 @@ static size_t sort(struct flame *items, size_t list)
 	return all;
 }
 
+/* A stack of a wait and of the wait for a CPU behind it is one, where both are in it. */
+static void count_once(struct flame *flame)
+{
+	double ns = flame->ns - flame->states_ns[STATE_RUNNABLE];
+
+	if (ns > 0)
+		flame->count -= flame->shared;
+	flame->shared = 0;
+}
+
 static void finish(struct flame *items, struct flame *flame)
 {
+	count_once(flame);
 	flame->child = sort(items, flame->child);
 	for (int state = 0; state < STATES; state++)
 		if (flame->states_ns[state] > flame->states_ns[flame->state])

@@ -26,6 +26,7 @@ struct flame {
 	size_t child, sibling; /* the largest first; FLAME_NONE: there is none */
 	uint32_t depth;	       /* 0: the first */
 	uint64_t count;	       /* stacks */
+	uint64_t shared;       /* of them, counted in a second state too, until it is made */
 	double ns, self_ns;
 	double states_ns[STATES];
 	uint64_t key; /* the same for the same way from the root, in every tree */

@@ -34,8 +34,7 @@ static void write_head(struct page *page)
 {
 	const struct profile_result *result = page->result;
 	const struct wire_profile *quality = profile_quality(result->profile);
-	uint64_t stacks =
-		quality->stacks_complete + quality->stacks_truncated + quality->stacks_failed;
+	uint64_t stacks = profile_stack_count(result->profile);
 	const struct profile_thread *first = result->threads;
 	char title[160], facts[320], length[16];
 	bool is_one = result->thread_count > 0;
@@ -53,9 +52,8 @@ static void write_head(struct page *page)
 		 "%zu thread%s, %llu stack%s, %.1f %% complete, %llu lost; %.60s, Linux %.60s",
 		 result->thread_count, text_plural(result->thread_count),
 		 (unsigned long long)stacks, text_plural(stacks),
-		 stacks ? 100.0 * (double)quality->stacks_complete / (double)stacks : 0,
-		 (unsigned long long)quality->lost, result->session->wire.host,
-		 result->session->wire.kernel);
+		 100 * profile_complete_share(result->profile), (unsigned long long)quality->lost,
+		 result->session->wire.host, result->session->wire.kernel);
 	json_add_string(page->json, "title", title);
 	json_add_string(page->json, "facts", facts);
 }

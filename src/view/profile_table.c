@@ -20,8 +20,7 @@ static void format_ns(char into[16], double ns)
 static void write_head(struct output *out, const struct profile_result *result)
 {
 	const struct wire_profile *quality = profile_quality(result->profile);
-	uint64_t stacks =
-		quality->stacks_complete + quality->stacks_truncated + quality->stacks_failed;
+	uint64_t stacks = profile_stack_count(result->profile);
 	char length[16];
 
 	duration_format(length, sizeof(length), result->duration_ns);
@@ -31,7 +30,7 @@ static void write_head(struct output *out, const struct profile_result *result)
 	output_format(out, "%llu stack%s", (unsigned long long)stacks, text_plural(stacks));
 	if (stacks)
 		output_format(out, ", %.1f %% complete",
-			      100.0 * (double)quality->stacks_complete / (double)stacks);
+			      100 * profile_complete_share(result->profile));
 	if (quality->frames)
 		output_format(out, ", %.0f %% of addresses named",
 			      100.0 * (double)quality->frames_named / (double)quality->frames);

@@ -165,6 +165,32 @@ static void test_a_way_has_the_same_key_in_every_tree(void **state)
 	assert_int_equal(flames_find(&fixture->flames, 12345), FLAME_NONE);
 }
 
+/* Of a wait and of the wait for a CPU behind it: one, but in both of these states. */
+static void test_a_stack_in_two_states_is_one(void **state)
+{
+	struct flame_choice choice = {.time.states = ~0U, .root = PROFILE_ROOT_STATE};
+	struct fixture *fixture = *state;
+	struct profile *profile = fixture->result.profile;
+	struct wire_spent wait = away(WIRE_SLEEP, 12000000, 13000000, 14000000, 1, ON_WAIT);
+
+	feed(profile, &wait.header);
+	end(profile, (uint64_t[STATES]){[STATE_SLEEP] = 1000000, [STATE_RUNNABLE] = 1000000});
+	assert_int_equal(profile_result_make(&fixture->result), 0);
+	assert_int_equal(flames_make(&fixture->flames, &fixture->result, &choice), 0);
+	assert_int_equal(profile_stack_count(profile), 5);
+	for (size_t i = 0; i < fixture->flames.count; i++) {
+		const struct flame *flame = &fixture->flames.items[i];
+
+		if (flame->kind == FLAME_ALL)
+			assert_int_equal(flame->count, 5);
+		else if (flame->kind == FLAME_STATE)
+			assert_int_equal(flame->count, flame->state == STATE_SLEEP	? 2
+						       : flame->state == STATE_RUNNABLE ? 1
+											: 3);
+	}
+	assert_true(profile_complete_share(profile) == 0);
+}
+
 static void test_a_profile_without_time_has_no_flames(void **state)
 {
 	struct fixture *fixture = *state;
@@ -188,6 +214,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_a_way_has_the_same_key_in_every_tree, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_a_stack_in_two_states_is_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_profile_without_time_has_no_flames, setup,
 						teardown),
 	};
