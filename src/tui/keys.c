@@ -34,13 +34,13 @@ static int hint_width(const struct binding *binding)
 	return (int)(strlen(binding->keys) + strlen(binding->hint)) + 1;
 }
 
-/* With a gap of two before each. */
-static int kept_width(const struct bindings *bindings)
+/* Of those with the flag, with a gap of two before each. */
+static int flagged_width(const struct bindings *bindings, unsigned int flag)
 {
 	int width = 0;
 
 	for (size_t i = 0; i < bindings->count; i++)
-		if (bindings->items[i].flags & BINDING_KEPT)
+		if (bindings->items[i].flags & flag)
 			width += 2 + hint_width(&bindings->items[i]);
 	return width;
 }
@@ -49,15 +49,20 @@ static int kept_width(const struct bindings *bindings)
 static void draw_hints(const struct bindings *bindings, struct canvas *canvas, int row, int width,
 		       bool replay, struct hints *ret_hints)
 {
-	int at = 0, kept = kept_width(bindings);
+	unsigned int flag = BINDING_KEPT;
+	int at = 0, kept = flagged_width(bindings, flag);
 
+	if (kept - 2 > width) {
+		flag = BINDING_LAST;
+		kept = flagged_width(bindings, flag);
+	}
 	*ret_hints = (struct hints){.row = row};
 	for (size_t i = 0; i < bindings->count && ret_hints->count < HINTS_MAX; i++) {
 		const struct binding *binding = &bindings->items[i];
 
 		if (!binding->hint || (binding->flags & BINDING_REPLAY && !replay))
 			continue;
-		if (binding->flags & BINDING_KEPT)
+		if (binding->flags & flag)
 			kept -= 2 + hint_width(binding);
 		/* a whole one, or none: of the rest the help speaks */
 		if (at + hint_width(binding) + kept > width)
@@ -237,6 +242,7 @@ void last_line_draw(const struct bindings *bindings, struct canvas *canvas, int 
 		    const struct last_line *line, struct hints *ret_hints)
 {
 	int width = (int)strlen(line->chosen);
+	int room = canvas->columns - flagged_width(bindings, BINDING_LAST);
 
 	for (int i = 0; i < canvas->columns; i++)
 		canvas_put(canvas, row, i, ROLE_NORMAL, ' ', ' ');
@@ -252,6 +258,8 @@ void last_line_draw(const struct bindings *bindings, struct canvas *canvas, int 
 	/* room for a few hints as well */
 	if (width > canvas->columns / 2)
 		width = canvas->columns / 2;
+	if (width > room)
+		width = room < 4 ? 0 : room;
 	draw_hints(bindings, canvas, row, canvas->columns - width - (width ? 2 : 0), line->replay,
 		   ret_hints);
 	canvas_text(canvas, row, canvas->columns - width, width, line->role, line->chosen);

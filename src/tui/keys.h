@@ -29,6 +29,7 @@ enum screen_request {
 enum binding_flag {
 	BINDING_REPLAY = 1 << 0, /* only with a recording */
 	BINDING_KEPT = 1 << 1,	 /* its hint has room on narrow screens too, before others */
+	BINDING_LAST = 1 << 2,	 /* the one that is left where there is no room for two */
 };
 
 struct binding {

@@ -381,7 +381,7 @@ static const struct binding items[] = {
 	{"Space", "freeze", "freeze the screen, or go on", KEY_KIND_CHARACTER, " ", freeze, 0},
 	{"", NULL, "", KEY_KIND_CHANGES_PROCESS, NULL, screen_base_changes_process, 0},
 	{"? h F1", "help", "this list, or back", KEY_KIND_CHARACTER, "?h", screen_base_help,
-	 BINDING_KEPT},
+	 BINDING_KEPT | BINDING_LAST},
 	{"q F10", "quit", "end", KEY_KIND_CHARACTER, "qQ\003", screen_base_quit, BINDING_KEPT},
 };
 

@@ -314,23 +314,30 @@ static void sum_up(const struct top_screen *screen, const struct blame_loss *los
 	}
 }
 
-/* Columns of the table of losses; 0: there is no room for it. */
+/* Columns of the table of losses. */
 struct loss_layout {
-	int party, state, causes;
+	int party;
+	int state, causes; /* 0: there is no room for it */
 };
+
+/* With fewer columns the state is left out, which the inspector has too; then because of whom. */
+#define FROM_WITH_STATE	 44
+#define FROM_WITH_CAUSES 32
 
 static struct loss_layout lay_out(int columns)
 {
 	struct loss_layout layout = {.party = PARTY_WIDTH};
 
-	if (columns < PARTY_WIDTH + 50)
-		layout.party = columns < 44 ? columns - 9 : columns / 3 - 4;
+	if (columns < FROM_WITH_CAUSES)
+		layout.party = columns - 9;
+	else if (columns < PARTY_WIDTH + 50)
+		layout.party = columns / 3 - (columns < FROM_WITH_STATE ? 1 : 4);
 	if (layout.party < 1)
 		layout.party = 1;
-	if (columns < 44)
-		return layout;
-	layout.state = layout.party + 10;
-	layout.causes = layout.state + 11;
+	if (columns >= FROM_WITH_STATE)
+		layout.state = layout.party + 10;
+	if (columns >= FROM_WITH_CAUSES)
+		layout.causes = layout.state ? layout.state + 11 : layout.party + 11;
 	return layout;
 }
 
@@ -350,8 +357,9 @@ static void draw_loss(const struct top_screen *screen, struct canvas *canvas, in
 	canvas_format(canvas, row, layout.party + 1, 8, ROLE_NORMAL, "%8s", time);
 	if (!layout.causes)
 		return;
-	draw_state(canvas, row, layout.state, loss->shares[0]->state);
-	for (size_t i = 0; i < parts.count && at + 16 < canvas->columns; i++) {
+	if (layout.state)
+		draw_state(canvas, row, layout.state, loss->shares[0]->state);
+	for (size_t i = 0; i < parts.count && (!i || at + 16 < canvas->columns); i++) {
 		double share = loss->total_ns ? 100.0 * (double)parts.items[i].total_ns /
 							(double)loss->total_ns
 					      : 0;
@@ -375,9 +383,11 @@ void top_draw_blame_table(struct top_screen *screen, struct canvas *canvas, int 
 		canvas_put(canvas, first, i, ROLE_HEADER, ' ', ' ');
 	canvas_format(canvas, first, 0, canvas->columns, ROLE_HEADER, "%-*.*s %8s", layout.party,
 		      layout.party, is_caused ? "WHO COST" : "WHO LOST", "TIME");
+	if (layout.state)
+		canvas_text(canvas, first, layout.state, canvas->columns, ROLE_HEADER, "  IN");
 	if (layout.causes)
-		canvas_format(canvas, first, layout.state, canvas->columns, ROLE_HEADER, "%-11s%s",
-			      "  IN", is_caused ? "TO" : "BECAUSE OF");
+		canvas_text(canvas, first, layout.causes, canvas->columns, ROLE_HEADER,
+			    is_caused ? "TO" : "BECAUSE OF");
 	for (size_t i = 0; i < lines && screen->offset + i < screen->losses.count; i++) {
 		int row = first + 1 + (int)i;
 

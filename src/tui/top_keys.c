@@ -364,7 +364,8 @@ static const struct binding items[] = {
 	{"W", NULL, "keep what you have chosen: grouping, order, columns, interval",
 	 KEY_KIND_CHARACTER, "W", save, 0},
 	{"", NULL, "", KEY_KIND_CHANGES_PROCESS, NULL, changes_process, 0},
-	{"? h F1", "help", "this list, or back", KEY_KIND_CHARACTER, "?h", help, BINDING_KEPT},
+	{"? h F1", "help", "this list, or back", KEY_KIND_CHARACTER, "?h", help,
+	 BINDING_KEPT | BINDING_LAST},
 	{"q F10", "quit", "end", KEY_KIND_CHARACTER, "qQ\003", quit, BINDING_KEPT},
 };
 

@@ -67,11 +67,20 @@ def test_all_of_the_blame(with_blame):
     compare("blame-table", screen.wait("http-4", absent=("run queue",)))
 
 
-@pytest.mark.parametrize("columns, rows", [(60, 12), (20, 8)])
+@pytest.mark.parametrize("columns, rows", [(60, 12), (40, 10), (32, 10), (20, 8)])
 def test_the_blame_on_narrow_screens(with_blame, columns, rows):
     screen = with_blame(columns=columns, rows=rows)
     screen.keys("b")
     compare(f"blame-table-{columns}x{rows}", screen.wait("WHO LOST"))
+
+
+@pytest.mark.parametrize("keys", [[], ["s", "f", "Home"], ["r"]])
+def test_on_narrow_screens_the_help_is_the_last_hint(at_end, keys):
+    """Without it no key can be found; how the screen is left is in it."""
+    for columns in (80, 40, 30, 20):
+        screen = at_end(columns=columns, rows=10)
+        screen.keys(*keys)
+        screen.wait("? h F1 help")
 
 
 def test_enter_shows_blame_before_the_past(with_blame):
