@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <limits.h>
 #include <string.h>
 
 #include "base/duration.h"
@@ -175,17 +176,31 @@ ACTION(filter)
 	return SCREEN_REDRAW;
 }
 
+/* An event loop has no tasks. */
+static bool has_types(const struct blocked_screen *screen)
+{
+	for (size_t i = 0; i < screen->hotspot_count; i++)
+		if (stalls_frame(screen->options.stalls, screen->hotspots[i].type))
+			return true;
+	return false;
+}
+
 ACTION(group)
 {
+	enum hotspot_grouping next = screen->by + 1;
+
+	if (screen->shows_tasks)
+		return regrouped(screen, HOTSPOTS_BY_FUNCTION);
+	if (next == HOTSPOTS_BY_TASK && !has_types(screen))
+		next++;
 	/* all types of tasks are behind the stalls by type, where polls are probed */
-	if (!screen->shows_tasks && screen->by + 1 == HOTSPOT_GROUPINGS_COUNT &&
-	    (screen->has_tasks || screen->runtime.probes)) {
+	if (next == HOTSPOT_GROUPINGS_COUNT && (screen->has_tasks || screen->runtime.probes)) {
 		screen->shows_tasks = true;
 		screen->detail = false;
 		screen->task = screen->task_offset = 0;
 		return SCREEN_REDRAW;
 	}
-	return regrouped(screen, (screen->by + 1) % HOTSPOT_GROUPINGS_COUNT);
+	return regrouped(screen, next % HOTSPOT_GROUPINGS_COUNT);
 }
 
 ACTION(freeze)
@@ -221,10 +236,16 @@ ACTION(wider)
 	return SCREEN_REDRAW;
 }
 
+/* So that its right end is at a mark. */
+static uint64_t axis_step_ns(const struct blocked_screen *screen)
+{
+	return blocked_axis_step_ns(screen->span_ns, INT_MAX);
+}
+
 /* Looking back stops the screen: what one looks at should not run away. */
 ACTION(back)
 {
-	screen->back_ns += screen->span_ns / 4;
+	screen->back_ns += axis_step_ns(screen);
 	keep_in_sight(screen);
 	screen->frozen |= !screen->options.replay && screen->back_ns;
 	return SCREEN_REDRAW;
@@ -232,8 +253,9 @@ ACTION(back)
 
 ACTION(forward)
 {
-	screen->back_ns -=
-		screen->back_ns < screen->span_ns / 4 ? screen->back_ns : screen->span_ns / 4;
+	uint64_t step_ns = axis_step_ns(screen);
+
+	screen->back_ns -= screen->back_ns < step_ns ? screen->back_ns : step_ns;
 	return SCREEN_REDRAW;
 }
 

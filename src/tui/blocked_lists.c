@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/duration.h"
 #include "base/histogram.h"
 #include "base/text.h"
@@ -241,35 +242,58 @@ static int lane_column(int columns)
 	return columns - column >= LANE_MIN ? column : columns;
 }
 
-static void format_ago(char *text, size_t size, uint64_t ns)
+/* Between two marks of the axis; no label has more than so many columns, with its bar and a gap. */
+#define AGO_COLUMNS 10
+
+uint64_t blocked_axis_step_ns(uint64_t span_ns, int width)
 {
-	if (ns % (60 * NS_PER_S) == 0)
-		snprintf(text, size, "-%llum", (unsigned long long)(ns / (60 * NS_PER_S)));
-	else
-		snprintf(text, size, "-%gs", (double)(ns / NS_PER_MS) / 1e3);
+	static const uint64_t steps_ms[] = {100,    200,    500,     1000,   2000,   5000,
+					    10000,  15000,  30000,   60000,  120000, 300000,
+					    600000, 900000, 1800000, 3600000};
+	uint64_t step_ns = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(steps_ms); i++) {
+		step_ns = steps_ms[i] * NS_PER_MS;
+		if (step_ns >= span_ns / 4 &&
+		    step_ns * (uint64_t)(width > 0 ? width : 0) >= span_ns * AGO_COLUMNS)
+			break;
+	}
+	return step_ns;
 }
 
-/* "|-30s … |-15s … now|", over the lanes. */
+/* As exact as a step of the axis. */
+static void format_ago(char *text, size_t size, uint64_t ns, uint64_t step_ns)
+{
+	if (step_ns % (60 * NS_PER_S) == 0)
+		snprintf(text, size, "-%.0fm", (double)ns / 60e9);
+	else
+		snprintf(text, size, "-%.*fs", step_ns < NS_PER_S, (double)ns / 1e9);
+}
+
+/* "|-30s … |-20s … |-10s … now|", over the lanes. */
 static void draw_axis(const struct blocked_screen *screen, struct canvas *canvas, int row,
 		      int column)
 {
 	int width = canvas->columns - column;
+	uint64_t step_ns = blocked_axis_step_ns(screen->span_ns, width);
+	uint64_t oldest_ns = screen->back_ns + screen->span_ns;
 	char text[32], ago[24];
 
-	for (int quarter = 0; quarter < 4; quarter++) {
-		uint64_t ago_ns = screen->back_ns + screen->span_ns -
-				  screen->span_ns / 4 * (unsigned int)quarter;
+	for (uint64_t ago_ns = oldest_ns / step_ns * step_ns; ago_ns > screen->back_ns;
+	     ago_ns -= step_ns) {
+		double share = (double)(oldest_ns - ago_ns) / (double)screen->span_ns;
 
-		if (width < 48 && quarter % 2)
-			continue;
-		format_ago(text, sizeof(text), ago_ns);
-		canvas_format(canvas, row, column + width * quarter / 4, width / 4, ROLE_DIM, "|%s",
-			      text);
+		format_ago(text, sizeof(text), ago_ns, step_ns);
+		canvas_format(canvas, row, column + (int)(share * width), AGO_COLUMNS, ROLE_DIM,
+			      "|%s", text);
 	}
-	snprintf(text, sizeof(text), "now|");
+	snprintf(text, sizeof(text), " now|");
 	if (screen->back_ns) {
-		format_ago(ago, sizeof(ago), screen->back_ns);
-		snprintf(text, sizeof(text), "%s|", ago);
+		/* the oldest there is need not be at a mark */
+		if (screen->back_ns % step_ns)
+			step_ns = screen->back_ns % NS_PER_S ? NS_PER_S / 10 : NS_PER_S;
+		format_ago(ago, sizeof(ago), screen->back_ns, step_ns);
+		snprintf(text, sizeof(text), " %s|", ago);
 	}
 	canvas_text(canvas, row, canvas->columns - (int)strlen(text), 24, ROLE_DIM, text);
 }

@@ -79,6 +79,9 @@ void blocked_draw_hotspots(struct blocked_screen *screen, struct canvas *canvas,
 void blocked_draw_workers(struct blocked_screen *screen, struct canvas *canvas, int first,
 			  int count);
 
+/* Between two marks of the time axis, which is so wide. */
+uint64_t blocked_axis_step_ns(uint64_t span_ns, int width);
+
 /* Keeps the selected row in sight. */
 void blocked_scroll(size_t *offset, size_t selected, int lines);
 

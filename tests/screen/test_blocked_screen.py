@@ -149,15 +149,19 @@ def test_search(blocked):
 
 def test_timeline(blocked):
     screen = blocked(columns=120)
-    screen.wait("|-30s", "now|")
+    screen.wait("|-30s", "|-20s", "|-10s", "now|")
     screen.keys("+", "+")
-    screen.wait("|-7.5s", "now|")
+    screen.wait("|-6s", "|-4s", "|-2s", "now|")
     screen.keys("Left")
-    assert re.search(r"-1\.875s\|", screen.wait("|-9.375s"))
+    assert re.search(r"\|-8s +\|-6s +\|-4s +-2s\|$", screen.wait("|-8s"), re.M)
     screen.keys("Right")
-    screen.wait("|-7.5s", "now|")
-    screen.keys("-", "-", "-")
-    screen.wait("|-1m", "now|")
+    screen.wait("|-6s", "now|")
+    screen.keys("+", "+")
+    assert re.search(r"\|-1\.5s +\|-1\.0s +\|-0\.5s +now\|$", screen.wait("|-1.5s"), re.M)
+    screen.keys("-", "-", "-", "-", "-")
+    screen.wait("|-60s", "|-45s", "|-30s", "|-15s", "now|")
+    screen.keys("-", "-")
+    screen.wait("|-4m", "|-3m", "|-2m", "|-1m", "now|")
 
 
 def test_copy(blocked):
@@ -217,6 +221,19 @@ def test_what_there_is_stays_when_the_process_has_ended(terminal, tmp_path):
     screen.wait("HEALTH")
     screen.keys("q")
     screen.wait("status 0", absent=("HEALTH",))
+
+
+def test_an_event_loop_has_no_tasks(terminal, tmp_path):
+    with subprocess.Popen([LOOP, "1", tmp_path, "sleep 30"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            screen = terminal(command=f"{DWELL} blocked -p {process.pid}", columns=100)
+            screen.wait("HOTSPOTS by function", "wait_for_printer", seconds=30)
+            screen.keys("g")
+            screen.wait("HOTSPOTS by file")
+            screen.keys("g")
+            screen.wait("HOTSPOTS by function", absent=("type not known",))
+        finally:
+            process.kill()
 
 
 def test_nothing_seen_is_not_healthy(terminal):
