@@ -2,7 +2,9 @@
 """The page of `dwell serve` and of `dwell report --format html`, in a browser."""
 import contextlib
 import datetime
+import itertools
 import json
+import math
 import os
 import pathlib
 import re
@@ -13,7 +15,7 @@ import subprocess
 import browser
 import pytest
 import schemas
-from conftest import BUILD, WORKLOAD, run
+from conftest import BUILD, STATES, WORKLOAD, run
 from services import loop_service
 from serving import serving
 
@@ -425,6 +427,42 @@ def test_a_page_fits_and_is_legible(recorded, tmp_path, width, dark):
             click(page, "#theme")
         page.screenshot(tmp_path / "page.png")
         assert (tmp_path / "page.png").stat().st_size > 20000 and not page.errors, page.errors
+
+
+@pytest.mark.parametrize("width", [1400, 1720, 1920])
+def test_a_table_has_the_room_that_there_is(tmp_path, width):
+    """Each column in sight without scrolling, also where most states have time; what has to be scrolled says so."""
+    file = tmp_path / "blame.html"
+    file.write_text(run("report", "--format", "html", GOLDEN / "blame.dwell").stdout)
+    with browser.Page(file, tmp_path, width, 1000) as page:
+        assert page.evaluate("['groups', 'blame'].filter(id => { const box = document.getElementById(id).parentElement; return box.scrollWidth > box.clientWidth; })") == []
+        for id in ("groups", "blame"):
+            assert "linear-gradient" in page.evaluate(f"getComputedStyle(document.getElementById('{id}').parentElement).backgroundImage")
+
+
+def test_states_have_colours_of_their_own():
+    """Those of the pages, as test-palette has it for the terminal's: CIE76, and contrast with what is written on them."""
+    style = (DOCS.parent / "src" / "view" / "page" / "states.css").read_text()
+    colours = {state: [int(code[i:i + 2], 16) / 255 for i in (0, 2, 4)] for state, code in re.findall(r"--(\w+): #([0-9a-f]{6})", style)}
+
+    def linear(colour):
+        return [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour]
+
+    def luminance(colour):
+        return sum(factor * part for factor, part in zip((0.2126, 0.7152, 0.0722), linear(colour)))
+
+    def lab(colour):
+        red, green, blue = linear(colour)
+        x, y, z = ((part ** (1 / 3) if part > 216 / 24389 else (24389 / 27 * part + 16) / 116) for part in (
+            (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.95047, luminance(colour), (0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.08883))  # fmt: skip
+        return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+    assert len(colours) == len(STATES)
+    for one, other in itertools.combinations(colours, 2):
+        if {one, other} != {"sleep", "idle"}:  # neither did anything, and each has its place
+            assert math.dist(lab(colours[one]), lab(colours[other])) > 18, (one, other)
+    ink = luminance([0x14 / 255, 0x17 / 255, 0x1a / 255])
+    assert all((luminance(colour) + 0.05) / (ink + 0.05) > 4.5 for colour in colours.values())
 
 
 def test_the_picture_in_the_documentation_is_of_this_page(tmp_path):
