@@ -213,7 +213,7 @@ static const struct command_option blocked_option_table[] = {
 	TAKEN_OPTION("ready-fd", 0, "N", take_ready_fd,
 		     "write `ready` to this descriptor when all is attached, and close it"),
 	FLAG_OPTION("verbose", 'v', struct blocked_options, verbose,
-		    "report how dwell found the runtime and its workers"),
+		    "also report how dwell found runtime and workers"),
 	OPTION_GROUP(3, "Files:"),
 	TEXT_OPTION("record", 0, "FILE", struct blocked_options, record,
 		    "keep all of it for --from"),

@@ -178,7 +178,7 @@ static const struct command_option profile_option_table[] = {
 		     "auto: by unwind tables; dwarf: the same; fp: by frame pointers (auto)"),
 	TEXT_OPTION("target", 0, "FILE", struct command_profile_options, profile.stacks.symbols,
 		    "the program with its symbols, if it runs stripped"),
-	OPTIONS_OF(watch_option_table, struct command_profile_options, watch),
+	WATCH_OPTIONS(struct command_profile_options, watch, "1s"),
 	END_OF_OPTIONS,
 };
 

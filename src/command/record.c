@@ -77,8 +77,8 @@ static const struct command_option record_option_table[] = {
 		    "also which code time is spent in, for dwell profile --from"),
 	STACK_RATE_OPTIONS(struct record, profile),
 	OPTION_GROUP(4, "What to print at the end:"),
-	RESULT_OPTIONS(struct record, " (a line on standard error)", ""),
-	OPTIONS_OF(watch_option_table, struct record, watch),
+	RESULT_OPTIONS(struct record, " (one line on standard error)", ""),
+	WATCH_OPTIONS(struct record, watch, "1s"),
 	END_OF_OPTIONS,
 };
 

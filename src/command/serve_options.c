@@ -225,7 +225,7 @@ static const struct command_option serve_option_table[] = {
 		    "--store on disk (64M)"),
 	TIME_OPTION("push-profile", 0, struct serve_options, server.push.profile_ns,
 		    "with pyroscope=URL: profile the machine for TIME of each minute (10s)"),
-	OPTIONS_OF(watch_option_table, struct serve_options, watch),
+	WATCH_OPTIONS(struct serve_options, watch, "5s"),
 	END_OF_OPTIONS,
 };
 

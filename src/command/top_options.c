@@ -64,7 +64,7 @@ static const struct command_option top_option_table[] = {
 		    "also write what is shown to a recording"),
 	FLAG_OPTION("force", 0, struct top_options, force,
 		    "with --record: replace an existing file"),
-	OPTIONS_OF(watch_option_table, struct top_options, watch),
+	WATCH_OPTIONS(struct top_options, watch, "1s"),
 	END_OF_OPTIONS,
 };
 

@@ -11,7 +11,7 @@ void watch_options_init(struct watch_options *options)
 	*options = (struct watch_options){.interval_ns = NS_PER_S};
 }
 
-static int take_interval(void *data, const char *value, struct error *error)
+int watch_take_interval(void *data, const char *value, struct error *error)
 {
 	struct watch_options *options = data;
 	int result = duration_parse(value, &options->interval_ns, error);
@@ -84,8 +84,6 @@ const struct command_option watch_option_table[] = {
 	TAKEN_OPTION("source", 0, "SOURCE", take_source,
 		     "where figures come from: auto, bpf, taskstats or procfs (auto)"),
 	OPTION_GROUP(2, "How long:"),
-	TAKEN_OPTION("interval", 'i', "TIME", take_interval,
-		     "length of an interval, at least 1ms (1s; of dwell serve 5s)"),
 	TAKEN_OPTION("count", 'c', "COUNT", take_count, "stop after COUNT intervals"),
 	TIME_OPTION("duration", 'd', struct watch_options, duration_ns, "stop after TIME"),
 	END_OF_OPTIONS,

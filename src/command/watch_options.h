@@ -10,8 +10,16 @@
 #include "command/parsing.h"
 #include "session/watch.h"
 
-/* Of a struct watch_options. */
+/* Of a struct watch_options; without the interval, whose default is each command's own. */
 extern const struct command_option watch_option_table[];
+
+int watch_take_interval(void *data, const char *value, struct error *error) must_check;
+
+/* All of them in a command's table; `interval`: its default, as help says it. */
+#define WATCH_OPTIONS(options, member_, interval)                                                  \
+	OPTIONS_OF(watch_option_table, options, member_), OPTION_GROUP(2, NULL),                   \
+		TAKEN_MEMBER("interval", 'i', "TIME", options, member_, watch_take_interval,       \
+			     "length of an interval, at least 1ms (" interval ")")
 
 void watch_options_init(struct watch_options *options);
 

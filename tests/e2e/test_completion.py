@@ -67,7 +67,7 @@ def processes():
 def test_commands_and_options():
     assert {"top", "guest", "help", "--version"} <= set(offered(""))
     assert list(offered("help", "doc")) == ["doctor"] == list(offered("doc"))
-    assert offered("top", "--inte") == {"--interval": "length of an interval, at least 1ms (1s; of dwell serve 5s)"}
+    assert offered("top", "--inte") == {"--interval": "length of an interval, at least 1ms (1s)"}
     assert "--format" in offered("doctor", ""), "which takes nothing else"
     assert list(offered("top", "-p")) == ["-p"]
     assert "--pid" not in offered("load", "--") and offered("nonsense", "--") == {}

@@ -60,6 +60,23 @@ def test_examples_of_the_help_fit_their_lines():
         assert all(line.startswith("  ") for line in lines), (command, lines)
 
 
+def test_no_line_of_the_help_is_empty_or_ends_in_blanks():
+    """argp writes a line of blanks behind a text that is just as wide as its column: such a text needs other words."""
+    for command in re.findall(r"^  ([a-z]+) ", run("--help").stdout, re.M):
+        text = run(command, "--help").stdout
+        assert not re.findall(r"^.*[ \t]$", text, re.M), command
+        # what has a line of its own before it is a heading, the first option, or the help that all have
+        first = re.search(r"^ +-.*$", text, re.M)
+        after = [line for line in re.findall(r"\n\n( +-.*)$", text, re.M) if not line.startswith("  -?, --help")]
+        assert after in ([], [first and first[0]]), command
+
+
+def test_each_help_has_its_own_default():
+    for command, interval in ("top", "1s"), ("profile", "1s"), ("record", "1s"), ("serve", "5s"):
+        text = run(command, "--help").stdout
+        assert f"length of an interval, at least 1ms ({interval})" in text and "; of dwell" not in text
+
+
 def test_every_key_op_and_check_is_in_the_page():
     page = (DOCS / "formats" / "spec.md").read_text()
     ops = re.search(r"op_names\[OP_KINDS\] = \{(.*?)\};", (TOP / "src/load/spec.c").read_text(), re.S).group(1)
