@@ -17,9 +17,14 @@ static int check_directory(const char *directory, struct error *error)
 {
 	struct stat status;
 
-	if (stat(directory, &status) < 0 || !S_ISDIR(status.st_mode))
-		return error_set(error, ENOTDIR, "%s is not a directory that can be reached",
-				 directory);
+	if (stat(directory, &status) < 0)
+		return errno == ENOENT
+			       ? error_set(error, ENOENT,
+					   "the directory %s does not exist: mkdir it", directory)
+			       : error_set(error, errno, "cannot reach %s: %s", directory,
+					   strerror(errno));
+	if (!S_ISDIR(status.st_mode))
+		return error_set(error, ENOTDIR, "%s is not a directory", directory);
 	if (access(directory, W_OK) < 0)
 		return error_set(error, errno, "cannot write to %s: %s", directory,
 				 strerror(errno));

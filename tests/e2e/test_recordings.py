@@ -385,6 +385,13 @@ def test_what_a_rotation_refuses(tmp_path, arguments, words):
     assert done.returncode == 2 and words in done.stderr
 
 
-def test_a_rotation_into_no_directory(tmp_path):
-    done = run("record", "-o", tmp_path / "nowhere" / "x.dwell", "--rotate", "1h")
-    assert done.returncode == 1 and "is not a directory" in done.stderr
+@pytest.mark.parametrize("name, words", [
+    ("nowhere", "the directory {} does not exist: mkdir it"),
+    ("file", "{} is not a directory"),
+    ("file/x", "cannot reach {}: Not a directory"),
+])  # fmt: skip
+def test_a_rotation_into_no_directory(tmp_path, name, words):
+    (tmp_path / "file").touch()
+    for arguments in ("record", "-o", tmp_path / name / "x.dwell", "--rotate", "1h"), ("serve", "--store", tmp_path / name):
+        done = run(*arguments)
+        assert done.returncode == 1 and done.stderr == f"dwell {arguments[0]}: {words.format(tmp_path / name)}\n"
