@@ -130,6 +130,9 @@ void check_btf(struct diagnosis *finding)
 			check_short_of(finding, CHECK_MISSING, "exact states",
 				       "a kernel from 5.15 on");
 		}
+	} else if (kernel_btf_lacks_sysfs()) {
+		check_found(finding, "/sys is not mounted");
+		check_short_of(finding, CHECK_MISSING, "exact states", MOUNT_SYSFS);
 	} else if (access(KERNEL_BTF, F_OK) < 0) {
 		check_found(finding, "no " KERNEL_BTF);
 		check_short_of(

@@ -3,11 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -118,6 +119,27 @@ static int find_types(struct kernel_btf *btf, size_t bytes)
 	return 0;
 }
 
+/* As in a chroot. */
+bool kernel_btf_lacks_sysfs(void)
+{
+	struct statfs sys;
+
+	return statfs("/sys", &sys) < 0 || sys.f_type != SYSFS_MAGIC;
+}
+
+static int no_types(const char *path, int result, struct error *error)
+{
+	if (!strncmp(path, "/sys/", 5) && kernel_btf_lacks_sysfs())
+		return error_set(error, ENOTSUP,
+				 "/sys is not mounted here, where the kernel has its type "
+				 "information (%s): " MOUNT_SYSFS,
+				 path);
+	return error_set(error, ENOTSUP,
+			 "this kernel has no type information (%s: %s): it needs "
+			 "CONFIG_DEBUG_INFO_BTF=y, as distribution kernels from 5.15 have",
+			 path, strerror(-result));
+}
+
 int kernel_btf_open(struct kernel_btf *ret_btf, const char *path, struct error *error)
 {
 	struct kernel_btf btf = {0};
@@ -130,10 +152,7 @@ int kernel_btf_open(struct kernel_btf *ret_btf, const char *path, struct error *
 		result = find_types(&btf, type_bytes);
 	if (result < 0) {
 		kernel_btf_close(&btf);
-		return error_set(error, ENOTSUP,
-				 "this kernel has no type information (%s: %s): it needs "
-				 "CONFIG_DEBUG_INFO_BTF=y, as distribution kernels from 5.15 have",
-				 path, strerror(-result));
+		return no_types(path, result, error);
 	}
 	*ret_btf = btf;
 	return 0;

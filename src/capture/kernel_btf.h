@@ -7,6 +7,7 @@
 #define DWELL_CAPTURE_KERNEL_BTF_H
 
 #include <bpf/btf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,10 @@ struct kernel_btf {
 };
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+
+/* /sys is not mounted, so that it is not known whether there is any; and what to do. */
+bool kernel_btf_lacks_sysfs(void);
+#define MOUNT_SYSFS "mount -t sysfs none /sys"
 
 /* 0, or a negative errno: there is none, and what to do. Close in the first case. */
 int kernel_btf_open(struct kernel_btf *ret_btf, const char *path, struct error *error) must_check;

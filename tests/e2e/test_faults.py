@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What goes wrong gets one line that says what to do, and exit status 1 or 2."""
 import contextlib
+import json
 import os
 import pathlib
 import shutil
@@ -160,6 +161,18 @@ def with_btf(content, *arguments):
 
 def test_kernel_without_btf():
     one_line(with_btf(None, "top", "-c", "1", "--source", "bpf"), 1, "no type information", "CONFIG_DEBUG_INFO_BTF")
+
+
+def test_sys_that_is_not_mounted_is_no_kernel_without_btf():
+    """As in a chroot: nothing is known of the kernel there."""
+    def without_sys(*arguments):
+        return subprocess.run(["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys && exec "$0" "$@"', DWELL, *arguments], capture_output=True, text=True)  # fmt: skip
+
+    done = without_sys("top", "-c", "1", "--source", "bpf")
+    one_line(done, 1, "/sys is not mounted", "mount -t sysfs none /sys")
+    assert "CONFIG_DEBUG_INFO_BTF" not in done.stderr
+    btf = next(check for check in json.loads(without_sys("doctor", "--json").stdout)["checks"] if check["name"] == "btf")
+    assert btf["found"] == "/sys is not mounted" and btf["mend"] == "mount -t sysfs none /sys"
 
 
 def test_kernel_without_task_iterators():
