@@ -79,7 +79,7 @@ deb: ## install what is missing, build Debian packages of what is committed, in 
 	@scripts/deps check packaging || scripts/deps install packaging
 	@scripts/dist deb
 
-install: build ## DESTDIR= and --prefix (MESON_OPTIONS) as usual
+install: build ## into /usr/local, or below DESTDIR=; elsewhere: make clean, then MESON_OPTIONS=--prefix=/usr
 	@meson install -C $(BUILD) --no-rebuild
 
 format: ## clang-format the tree in place

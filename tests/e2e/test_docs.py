@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from conftest import run
+from conftest import BUILD, run
 from loads import Load
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
@@ -58,6 +58,19 @@ def test_examples_of_the_help_fit_their_lines():
         _, _, examples = run("help", command).stdout.partition("Examples:\n")
         lines = examples.split("\n\n")[0].splitlines()
         assert all(line.startswith("  ") for line in lines), (command, lines)
+
+
+def test_make_installs_as_its_help_says(tmp_path):
+    """With the options of Meson that a build begins with; here it is only shown what would be done."""
+    def make(*arguments):
+        return subprocess.run(["make", "--no-print-directory", *arguments], cwd=TOP, capture_output=True, text=True, check=True).stdout
+
+    said = re.search(r"^  make install +(.*)$", make("help"), re.M)[1]
+    assert said == "into /usr/local, or below DESTDIR=; elsewhere: make clean, then MESON_OPTIONS=--prefix=/usr"
+    assert re.search(r"^meson setup \S+ --prefix=/usr ", make("-n", "install", f"BUILD={tmp_path}/none", "MESON_OPTIONS=--prefix=/usr"), re.M)
+    done = subprocess.run(["make", "--no-print-directory", "install", f"BUILD={BUILD}", f"DESTDIR={tmp_path}"], cwd=TOP, capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.glob("usr/local/**/bin/dwell")), done.stdout
 
 
 def test_no_line_of_the_help_is_empty_or_ends_in_blanks():
