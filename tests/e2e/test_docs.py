@@ -73,6 +73,17 @@ def test_make_installs_as_its_help_says(tmp_path):
     assert list(tmp_path.glob("usr/local/**/bin/dwell")), done.stdout
 
 
+def test_installing_waits_for_another_apt(tmp_path):
+    """Which holds its lock for a while: that of a machine that has just begun, or of updates by themselves."""
+    programs = {"apt-get": f'echo "$@" >> {tmp_path}/asked', "apt-cache": "exit 0", "dpkg-query": "exit 1", "id": "echo 0"}
+    for name, text in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    subprocess.run([TOP / "scripts" / "deps", "install", "packaging"], env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}, check=True, capture_output=True)
+    installed = [line for line in (tmp_path / "asked").read_text().splitlines() if "install" in line]
+    assert len(installed) == 1 and re.search(r"-o DPkg::Lock::Timeout=\d{3,} install -y .*debhelper", installed[0])
+
+
 def test_no_line_of_the_help_is_empty_or_ends_in_blanks():
     """argp writes a line of blanks behind a text that is just as wide as its column: such a text needs other words."""
     for command in re.findall(r"^  ([a-z]+) ", run("--help").stdout, re.M):
