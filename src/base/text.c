@@ -216,6 +216,30 @@ void text_end(char *into, size_t room, const char *from, size_t columns)
 	text_printable(into + used, room - used, from + at, columns - (at > 0));
 }
 
+size_t text_middle(char *into, size_t room, const char *from, size_t columns)
+{
+	static const char ellipsis[] = "…";
+	char shown[1024], part[1024];
+	const char *end = shown;
+	/* a third of it from the beginning, the rest from the end */
+	size_t head, used;
+
+	if (text_printable(shown, sizeof(shown), from, sizeof(shown)) <= columns)
+		return text_printable(into, room, shown, columns);
+	head = text_printable(into, room, shown, columns / 3);
+	used = strlen(into);
+	if (used + sizeof(ellipsis) > room)
+		return head;
+	memcpy(into + used, ellipsis, sizeof(ellipsis));
+	used += sizeof(ellipsis) - 1;
+	while (text_printable(part, sizeof(part), end, sizeof(part)) > columns - head - 1) {
+		uint32_t character;
+
+		end += text_decode(end, strlen(end), &character);
+	}
+	return head + 1 + text_printable(into + used, room - used, end, columns - head - 1);
+}
+
 void text_padded(struct output *out, const char *from, size_t columns)
 {
 	char shown[1024];

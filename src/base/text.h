@@ -49,6 +49,10 @@ size_t text_printable(char *into, size_t room, const char *from, size_t columns)
  */
 void text_end(char *into, size_t room, const char *from, size_t columns);
 
+/* text_printable(); of what takes more columns (8 at least) the middle is an ellipsis: of paths the
+ * end says more, the beginning what it is about. Returns how many columns it takes. */
+size_t text_middle(char *into, size_t room, const char *from, size_t columns);
+
 /*
  * What printf() made of `format`, in place: of what the arguments brought, the same characters
  * become '?', and so do line ends. What the format has before its first and behind its last

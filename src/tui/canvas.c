@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "tui/state_looks.h"
 
+#define ELLIPSIS 0x2026
+
 int canvas_reset(struct canvas *canvas, int rows, int columns)
 {
 	size_t count = (size_t)rows * (size_t)columns;
@@ -62,6 +64,11 @@ void canvas_put(struct canvas *canvas, int row, int column, enum role role, uint
 	set(canvas, row, column, role, canvas->ascii ? (unsigned char)ascii : character);
 }
 
+static void put_ellipsis(struct canvas *canvas, int row, int column, enum role role)
+{
+	canvas_put(canvas, row, column, role, ELLIPSIS, '~');
+}
+
 /* Text that can be printed, and fits. */
 static int put_text(struct canvas *canvas, int row, int column, enum role role, const char *shown)
 {
@@ -73,6 +80,11 @@ static int put_text(struct canvas *canvas, int row, int column, enum role role, 
 		size_t bytes = text_decode(shown + at, length - at, &character);
 		int columns = character < 0x80 ? 1 : wcwidth((wchar_t)character);
 
+		at += bytes;
+		if (character == ELLIPSIS) {
+			put_ellipsis(canvas, row, column + used++, role);
+			continue;
+		}
 		if (canvas->ascii && character >= 0x80)
 			character = '?';
 		if (columns > 0)
@@ -80,7 +92,6 @@ static int put_text(struct canvas *canvas, int row, int column, enum role role, 
 		for (int i = 1; i < columns; i++)
 			set(canvas, row, column + used + i, role, canvas->ascii ? '?' : 0);
 		used += columns > 0 ? columns : 0;
-		at += bytes;
 	}
 	return used;
 }
@@ -88,11 +99,6 @@ static int put_text(struct canvas *canvas, int row, int column, enum role role, 
 static int fitting(const struct canvas *canvas, int column, int width)
 {
 	return width > canvas->columns - column ? canvas->columns - column : width;
-}
-
-static void put_ellipsis(struct canvas *canvas, int row, int column, enum role role)
-{
-	canvas_put(canvas, row, column, role, 0x2026, '~');
 }
 
 int canvas_text(struct canvas *canvas, int row, int column, int width, enum role role,
@@ -118,26 +124,13 @@ int canvas_text(struct canvas *canvas, int row, int column, int width, enum role
 int canvas_path(struct canvas *canvas, int row, int column, int width, enum role role,
 		const char *text)
 {
-	char shown[1024], part[1024];
-	const char *end = shown;
-	size_t whole;
-	int head, used;
+	char shown[1024];
 
 	width = fitting(canvas, column, width);
-	whole = text_printable(shown, sizeof(shown), text, sizeof(shown));
-	if (width < 8 || whole <= (size_t)width)
+	if (width < 8)
 		return canvas_text(canvas, row, column, width, role, text);
-	/* a third of it from the beginning, the rest from the end */
-	head = width / 3;
-	text_printable(part, sizeof(part), shown, (size_t)head);
-	used = put_text(canvas, row, column, role, part);
-	put_ellipsis(canvas, row, column + used++, role);
-	while (text_printable(part, sizeof(part), end, sizeof(part)) > (size_t)(width - used)) {
-		uint32_t character;
-
-		end += text_decode(end, strlen(end), &character);
-	}
-	return used + put_text(canvas, row, column + used, role, part);
+	text_middle(shown, sizeof(shown), text, (size_t)width);
+	return put_text(canvas, row, column, role, shown);
 }
 
 int canvas_format(struct canvas *canvas, int row, int column, int width, enum role role,

@@ -341,6 +341,15 @@ static struct loss_layout lay_out(int columns)
 	return layout;
 }
 
+/* Of a path the end says more, of a name the beginning. */
+static int draw_party(const struct top_screen *screen, struct canvas *canvas, int row, int column,
+		      int width, const char *text)
+{
+	if (screen->by == BY_CGROUP)
+		return canvas_path(canvas, row, column, width, ROLE_NORMAL, text);
+	return canvas_text(canvas, row, column, width, ROLE_NORMAL, text);
+}
+
 static void draw_loss(const struct top_screen *screen, struct canvas *canvas, int row,
 		      const struct blame_loss *loss)
 {
@@ -352,7 +361,7 @@ static void draw_loss(const struct top_screen *screen, struct canvas *canvas, in
 
 	sum_up(screen, loss, &parts);
 	blame_party_name(text, sizeof(text), blame_loss_party(loss, screen->blame), session);
-	canvas_text(canvas, row, 0, layout.party, ROLE_NORMAL, text);
+	draw_party(screen, canvas, row, 0, layout.party, text);
 	duration_format(time, sizeof(time), loss->total_ns);
 	canvas_format(canvas, row, layout.party + 1, 8, ROLE_NORMAL, "%8s", time);
 	if (!layout.causes)

@@ -18,6 +18,7 @@
 
 #define NAME_COLUMNS   15
 #define VICTIM_COLUMNS 23
+#define PATH_COLUMNS   40
 #define CULPRITS_SHOWN 5
 #define BECAUSE_AT     (VICTIM_COLUMNS + 38) /* where the last column begins */
 #define BECAUSE_BYTES  384
@@ -30,7 +31,7 @@ void blame_party_name(char *into, size_t room, const struct blame_party *party,
 
 	if (!party->pid && !*party->comm) {
 		path = session ? session_cgroup(session, party->cgroup_id) : NULL;
-		text_printable(into, room, path ? path : "-", 40);
+		text_middle(into, room, path ? path : "-", PATH_COLUMNS);
 		return;
 	}
 	text_printable(name, sizeof(name), party->comm, NAME_COLUMNS);
@@ -45,7 +46,7 @@ void blame_limit_of(char *into, size_t room, const char *path, const char *name)
 {
 	char shown[192];
 
-	text_printable(shown, sizeof(shown), path ? path : name, 40);
+	text_middle(shown, sizeof(shown), path ? path : name, PATH_COLUMNS);
 	if (path)
 		snprintf(into, room, "cpu.max of %s", shown);
 	else if (*name)
@@ -213,7 +214,7 @@ static void write_share(const struct view *view, const struct blame *blame, uint
 static void write_padded(struct output *out, const char *text, size_t columns)
 {
 	char shown[VICTIM_COLUMNS * 4 + 1];
-	size_t width = text_printable(shown, sizeof(shown), text, columns);
+	size_t width = text_middle(shown, sizeof(shown), text, columns);
 
 	output_string(out, shown);
 	for (; width < columns; width++)

@@ -422,6 +422,26 @@ CASE(a_window_has_columns_where_it_is_a_terminal)
 	close(pipes[1]);
 }
 
+CASE(of_a_long_path_there_are_both_ends)
+{
+	char shown[64], small[12];
+
+	setlocale(LC_ALL, "C.UTF-8");
+	assert_int_equal(text_middle(shown, sizeof(shown), "/a/path", 8), 7);
+	assert_string_equal(shown, "/a/path");
+	assert_int_equal(text_middle(shown, sizeof(shown), "/system.slice/pg.service", 12), 12);
+	assert_string_equal(shown, "/sys…service");
+	/* cut again it has no second ellipsis */
+	text_middle(shown, sizeof(shown), "/system.slice/pg.service", 20);
+	text_middle(shown, sizeof(shown), shown, 9);
+	assert_string_equal(shown, "/sy…rvice");
+	/* a wide character is not halved, nor one of several bytes in a small room */
+	assert_int_equal(text_middle(shown, sizeof(shown), "/日本日本日本日本\x1b", 8), 7);
+	assert_string_equal(shown, "/…日本?");
+	text_middle(small, sizeof(small), "/日本日本日本日本", 12);
+	assert_true(strlen(small) < sizeof(small));
+}
+
 CASE(csv_quotes_what_it_must)
 {
 	struct output out;
@@ -667,6 +687,7 @@ int main(void)
 		cmocka_unit_test(of_a_long_name_there_is_the_end),
 		cmocka_unit_test(text_is_broken_at_words),
 		cmocka_unit_test(a_window_has_columns_where_it_is_a_terminal),
+		cmocka_unit_test(of_a_long_path_there_are_both_ends),
 		cmocka_unit_test(csv_quotes_what_it_must),
 		cmocka_unit_test(html_has_no_markup_of_a_text),
 		cmocka_unit_test(output_grows_in_memory),

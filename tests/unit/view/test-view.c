@@ -406,6 +406,58 @@ CASE(who_ran_may_be_of_another_pid_namespace)
 	assert_string_equal(text, "ended by http-4 8, meanwhile runnable (backup ran)");
 }
 
+static void know_cgroup(struct session_info *session, uint64_t id, const char *path)
+{
+	union {
+		struct wire_cgroup record;
+		char room[128];
+	} cgroup = {.record = {.header = {.kind = WIRE_CGROUP, .size = sizeof(cgroup)}, .id = id}};
+
+	snprintf(cgroup.record.path, sizeof(cgroup) - sizeof(cgroup.record), "%s", path);
+	assert_int_equal(session_feed(session, &cgroup.record.header), 1);
+}
+
+/* What the page says of blame by cgroup; static storage. */
+static const char *blame_by_cgroup(const struct session_info *session, struct blame *blames,
+				   size_t count)
+{
+	static char text[4096];
+	struct output out;
+	struct view view = {.out = &out, .by = BY_CGROUP, .blame = BLAME_SUFFERED};
+	struct interval interval = {
+		.end_ns = 1000000, .blames = blames, .blame_count = count, .session = session};
+
+	assert_int_equal(output_init(&out, -1), 0);
+	assert_int_equal(page_blame(&view, &interval), 0);
+	assert_true(out.used < sizeof(text));
+	memcpy(text, out.buffer, out.used);
+	text[out.used] = '\0';
+	output_release(&out);
+	return text;
+}
+
+CASE(a_long_cgroup_is_known_by_its_end)
+{
+	struct session_info session = {
+		.wire = {.source = WIRE_SOURCE_BPF, .flags = WIRE_SESSION_BLAME}};
+	struct blame blames[2];
+	const char *text;
+
+	know_cgroup(&session, 1, "/machines/benchmarks-10876/of-tonight/server-a");
+	know_cgroup(&session, 2, "/machines/benchmarks-10876/of-tonight/server-b");
+	for (unsigned int i = 0; i < 2; i++)
+		blames[i] = (struct blame){.kind = WIRE_CULPRIT_THREAD,
+					   .state = STATE_LOCK,
+					   .victim = {.cgroup_id = 1 + i},
+					   .culprit = {.cgroup_id = 2 - i},
+					   .total_ns = 200 - i};
+	text = blame_by_cgroup(&session, blames, 2);
+	assert_non_null(strstr(text, "\n/machin…onight/server-a "));
+	assert_non_null(strstr(text, "\n/machin…onight/server-b "));
+	assert_non_null(strstr(text, "ended by /machines/ben…-10876/of-tonight/server-b\n"));
+	session_release(&session);
+}
+
 CASE(limits_and_disks_are_named_as_far_as_they_are_known)
 {
 	struct blame blame = {.kind = WIRE_CULPRIT_THROTTLE, .state = STATE_RUNNABLE};
@@ -447,6 +499,7 @@ int main(void)
 		cmocka_unit_test(folded_stacks_say_what_the_machine_took),
 		cmocka_unit_test(a_culprit_that_is_not_a_thread_needs_no_session),
 		cmocka_unit_test(who_ran_may_be_of_another_pid_namespace),
+		cmocka_unit_test(a_long_cgroup_is_known_by_its_end),
 		cmocka_unit_test(limits_and_disks_are_named_as_far_as_they_are_known),
 	};
 
