@@ -163,11 +163,16 @@ static int by_line(const void *left, const void *right)
 	return (a->share > b->share) - (a->share < b->share);
 }
 
-/* The kernel side had no room for each of them: struct wire_culprit. */
+/*
+ * The kernel side had no room for each of them: struct wire_culprit. By cgroup a name stands for
+ * any number of processes.
+ */
 static bool is_of_several(const struct blame *share, enum blame_side side)
 {
 	bool by_thread = share->victim.tid;
 
+	if (!share->victim.pid && !share->victim.group)
+		return false;
 	return side != BLAME_CAUSED && share->kind == WIRE_CULPRIT_THREAD && !share->culprit.tid &&
 	       *share->culprit.comm && (by_thread || !share->culprit.pid);
 }

@@ -21,6 +21,13 @@ static void sum_up_party(struct blame_party *party, enum grouping by)
 	memset(party->process, 0, sizeof(party->process));
 }
 
+/* Of who is in no cgroup that is known: the programs stay apart, or no one would be to blame. */
+static void leave_name(struct blame_party *party)
+{
+	party->tid = party->start = party->pid = 0;
+	memcpy(party->comm, party->process, sizeof(party->comm));
+}
+
 static void sum_up(struct blame *blame, enum grouping by)
 {
 	struct blame_party *culprit = &blame->culprit;
@@ -30,7 +37,9 @@ static void sum_up(struct blame *blame, enum grouping by)
 	sum_up_party(&blame->victim, by);
 	sum_up_party(&blame->thief.party, by);
 	blame->holder = (struct blame_party){0};
-	if (blame->kind == WIRE_CULPRIT_THREAD)
+	if (blame->kind == WIRE_CULPRIT_THREAD && by == BY_CGROUP && !culprit->cgroup_id)
+		leave_name(culprit);
+	else if (blame->kind == WIRE_CULPRIT_THREAD)
 		sum_up_party(culprit, by);
 	/* which thread of a process others ran instead of says little; which held its lock, all */
 	if (by == BY_PROCESS && blame->state == STATE_LOCK && culprit->pid &&

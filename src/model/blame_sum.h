@@ -30,7 +30,8 @@ void blame_sum_release(struct blame_sum *sum);
 
 /*
  * Sums up victims, and culprits, by process or by cgroup, in place. BY_THREAD changes nothing. By
- * process, who held a victim's lock among its own threads stays known by name: `culprit.comm`.
+ * process, who held a victim's lock among its own threads stays known by name: `culprit.comm`. By
+ * cgroup, culprits whose cgroup is not known are summed up by the names of their processes there.
  */
 void interval_group_blame(struct interval *interval, enum grouping by);
 

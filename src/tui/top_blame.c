@@ -6,12 +6,14 @@
 
 #include "base/array.h"
 #include "base/duration.h"
+#include "base/text.h"
 #include "tui/top_state.h"
 #include "view/blame.h"
 
 #define PARTY_WIDTH    23
+#define PATH_WIDTH     30
 #define CULPRIT_BYTES  256
-#define NAMED_BYTES    64 /* of a short description */
+#define NAMED_BYTES    160 /* of a short description */
 #define CULPRITS_SHOWN 16
 
 bool top_loss_matches(const struct top_screen *screen, const struct blame_loss *loss,
@@ -150,8 +152,21 @@ static const struct blame *next_of(const struct top_screen *screen, const struct
 	return blame;
 }
 
+/* Without numbers; of a cgroup its path, of a long one both ends. */
+static void name_short(char *into, size_t room, const struct blame *blame,
+		       const struct blame_party *party, const struct session_info *session)
+{
+	if (blame_is_own(blame))
+		snprintf(into, room, "its own");
+	else if (*party->comm)
+		snprintf(into, room, "%s", party->comm);
+	else
+		text_middle(into, room, blame_cgroup(party, session), PATH_WIDTH);
+}
+
 /* `rustc`, `http-4, disk`: short, for a column. */
-static void describe_short(char *into, size_t room, const struct blame *blame)
+static void describe_short(char *into, size_t room, const struct blame *blame,
+			   const struct session_info *session)
 {
 	static const char *const words[WIRE_CULPRIT_KINDS_COUNT] = {
 		[WIRE_CULPRIT_UNKNOWN] = "not known",	  [WIRE_CULPRIT_THROTTLE] = "CPU budget",
@@ -159,30 +174,22 @@ static void describe_short(char *into, size_t room, const struct blame *blame)
 		[WIRE_CULPRIT_IDLE] = "idle CPU woke up", [WIRE_CULPRIT_TIMER] = "timer",
 		[WIRE_CULPRIT_DEVICE] = "device",	  [WIRE_CULPRIT_OTHERS] = "others",
 	};
+	char name[NAMED_BYTES];
 
+	if (blame->kind == WIRE_CULPRIT_THREAD) {
+		name_short(name, sizeof(name), blame, &blame->culprit, session);
+		snprintf(into, room, "%s%s%s", name, blame->has_meanwhile ? ", " : "",
+			 blame->has_meanwhile ? meanwhile_key(blame->meanwhile.state) : "");
+		return;
+	}
 	if (blame->holder.tid)
 		snprintf(into, room, "%s has it", blame->holder.comm);
 	else if (blame->kind == WIRE_CULPRIT_THROTTLE && *blame->culprit.comm)
 		snprintf(into, room, "limit of %s", blame->culprit.comm);
 	else if (blame->kind == WIRE_CULPRIT_DEVICE && *blame->culprit.comm)
 		snprintf(into, room, "%s", blame->culprit.comm);
-	else if (blame->kind != WIRE_CULPRIT_THREAD)
-		snprintf(into, room, "%s", blame->goes_on ? "goes on" : words[blame->kind]);
 	else
-		snprintf(into, room, "%s%s%s",
-			 blame_is_own(blame) ? "its own" : blame->culprit.comm,
-			 blame->has_meanwhile ? ", " : "",
-			 blame->has_meanwhile ? meanwhile_key(blame->meanwhile.state) : "");
-}
-
-/* The other way round. */
-static void describe_victim_short(char *into, size_t room, const struct blame *blame,
-				  const struct session_info *session)
-{
-	const char *path = session_cgroup(session, blame->victim.cgroup_id);
-	const char *name = *blame->victim.comm || !path ? blame->victim.comm : path;
-
-	snprintf(into, room, "%s", blame_is_own(blame) ? "its own" : name);
+		snprintf(into, room, "%s", blame->goes_on ? "goes on" : words[blame->kind]);
 }
 
 /* Parties of one name, that did the same meanwhile, are one where there is one line for all. */
@@ -235,6 +242,15 @@ static const struct named *most_telling(const struct named_parts *parts, uint64_
 	return parts->count && first->total_ns >= enough_ns ? first : NULL;
 }
 
+/* Of a path the end says more, of a name the beginning. */
+static int draw_party(const struct top_screen *screen, struct canvas *canvas, int row, int column,
+		      int width, const char *text)
+{
+	if (screen->by == BY_CGROUP)
+		return canvas_path(canvas, row, column, width, ROLE_NORMAL, text);
+	return canvas_text(canvas, row, column, width, ROLE_NORMAL, text);
+}
+
 void top_draw_blame(const struct top_screen *screen, struct canvas *canvas, int row, int column,
 		    int width, const struct row *what)
 {
@@ -243,10 +259,10 @@ void top_draw_blame(const struct top_screen *screen, struct canvas *canvas, int 
 	const struct blame *blame;
 	char text[CULPRIT_BYTES], share[16];
 	size_t at = first_of(screen, what);
-	int used;
+	int used, left;
 
 	while ((blame = next_of(screen, what, &at))) {
-		describe_short(text, sizeof(text), blame);
+		describe_short(text, sizeof(text), blame, screen->interval.session);
 		add_named(&parts, blame, text);
 	}
 	/* less than a hundredth is not worth a look */
@@ -259,8 +275,8 @@ void top_draw_blame(const struct top_screen *screen, struct canvas *canvas, int 
 		 100.0 * (double)part->total_ns / (double)what->observed_ns);
 	used = canvas_format(canvas, row, column, width, (enum role)(ROLE_STATE + (int)part->state),
 			     "%s ", state_info[part->state].header);
-	used += canvas_text(canvas, row, column + used, width - used - (int)strlen(share),
-			    ROLE_NORMAL, part->text);
+	left = width - used - (int)strlen(share);
+	used += draw_party(screen, canvas, row, column + used, left, part->text);
 	canvas_text(canvas, row, column + used, width - used, ROLE_DIM, share);
 }
 
@@ -301,15 +317,16 @@ int top_draw_blames(const struct top_screen *screen, struct canvas *canvas, int 
 static void sum_up(const struct top_screen *screen, const struct blame_loss *loss,
 		   struct named_parts *parts)
 {
+	const struct session_info *session = screen->interval.session;
 	char text[CULPRIT_BYTES];
 
 	for (size_t i = 0; i < loss->count; i++) {
 		const struct blame *blame = loss->shares[i];
 
 		if (screen->blame == BLAME_CAUSED)
-			describe_victim_short(text, sizeof(text), blame, screen->interval.session);
+			name_short(text, sizeof(text), blame, &blame->victim, session);
 		else
-			describe_short(text, sizeof(text), blame);
+			describe_short(text, sizeof(text), blame, session);
 		add_named(parts, blame, text);
 	}
 }
@@ -339,15 +356,6 @@ static struct loss_layout lay_out(int columns)
 	if (columns >= FROM_WITH_CAUSES)
 		layout.causes = layout.state ? layout.state + 11 : layout.party + 11;
 	return layout;
-}
-
-/* Of a path the end says more, of a name the beginning. */
-static int draw_party(const struct top_screen *screen, struct canvas *canvas, int row, int column,
-		      int width, const char *text)
-{
-	if (screen->by == BY_CGROUP)
-		return canvas_path(canvas, row, column, width, ROLE_NORMAL, text);
-	return canvas_text(canvas, row, column, width, ROLE_NORMAL, text);
 }
 
 static void draw_loss(const struct top_screen *screen, struct canvas *canvas, int row,

@@ -30,6 +30,8 @@ void blame_describe_named(char *into, size_t room, const struct blame *blame, co
 /* "http-4 8626"; of a cgroup its path, for which `session` is asked: NULL where there is a name. */
 void blame_party_name(char *into, size_t room, const struct blame_party *party,
 		      const struct session_info *session);
+/* The path of its cgroup; "unknown". `session` may be NULL. */
+const char *blame_cgroup(const struct blame_party *party, const struct session_info *session);
 
 /* "cpu.max of /system.slice/pg": the limit that a thread had reached. */
 void blame_limit_name(char *into, size_t room, const struct blame_party *limit,

@@ -23,15 +23,20 @@
 #define BECAUSE_AT     (VICTIM_COLUMNS + 38) /* where the last column begins */
 #define BECAUSE_BYTES  384
 
+const char *blame_cgroup(const struct blame_party *party, const struct session_info *session)
+{
+	const char *path = session ? session_cgroup(session, party->cgroup_id) : NULL;
+
+	return path ? path : "unknown";
+}
+
 void blame_party_name(char *into, size_t room, const struct blame_party *party,
 		      const struct session_info *session)
 {
-	const char *path;
 	char name[128];
 
 	if (!party->pid && !*party->comm) {
-		path = session ? session_cgroup(session, party->cgroup_id) : NULL;
-		text_middle(into, room, path ? path : "-", PATH_COLUMNS);
+		text_middle(into, room, blame_cgroup(party, session), PATH_COLUMNS);
 		return;
 	}
 	text_printable(name, sizeof(name), party->comm, NAME_COLUMNS);

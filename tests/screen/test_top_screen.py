@@ -67,6 +67,12 @@ def test_all_of_the_blame(with_blame):
     compare("blame-table", screen.wait("http-4", absent=("run queue",)))
 
 
+def test_culprits_of_no_known_cgroup_have_names(with_blame):
+    screen = with_blame("--by", "cgroup", columns=120, rows=30)
+    screen.keys("b")
+    assert "  cc1 2 %  " in screen.wait("WHO LOST", "its own 88 %", absent=("run queue",))
+
+
 @pytest.mark.parametrize("columns, rows", [(60, 12), (40, 10), (32, 10), (20, 8)])
 def test_the_blame_on_narrow_screens(with_blame, columns, rows):
     screen = with_blame(columns=columns, rows=rows)

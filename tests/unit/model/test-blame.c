@@ -475,6 +475,38 @@ CASE(processes_are_summed_up_on_both_sides)
 	intervals_free(intervals);
 }
 
+CASE(culprits_of_no_known_cgroup_keep_their_names)
+{
+	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_LOCK);
+	struct wire_culprit culprits[] = {by_thread(WIRE_LOCK, 98, 100),
+					  by_thread(WIRE_LOCK, 99, 200),
+					  by_thread(WIRE_LOCK, 97, 400)};
+	struct record record;
+	struct interval *interval;
+	uint64_t named_ns = 0, other_ns = 0;
+
+	memcpy(culprits[2].comm, "other", sizeof("other"));
+	record = record_of(11, END, culprits, 3);
+	feed(intervals, &record);
+	interval = close_at(intervals, START, END);
+	interval_group_blame(interval, BY_CGROUP);
+	for (size_t i = 0; i < interval->blame_count; i++) {
+		const struct blame *blame = &interval->blames[i];
+
+		if (blame->kind != WIRE_CULPRIT_THREAD)
+			continue;
+		assert_int_equal(blame->culprit.pid, 0);
+		assert_false(blame_is_own(blame));
+		if (!strcmp(blame->culprit.comm, "culprit"))
+			named_ns += blame->total_ns;
+		else if (!strcmp(blame->culprit.comm, "other"))
+			other_ns += blame->total_ns;
+	}
+	assert_int_equal(named_ns, 300);
+	assert_int_equal(other_ns, 400);
+	intervals_free(intervals);
+}
+
 CASE(a_record_that_is_too_short_is_refused)
 {
 	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_LOCK);
@@ -763,6 +795,7 @@ int main(void)
 		cmocka_unit_test(another_thread_with_the_culprits_tid_is_innocent),
 		cmocka_unit_test(two_that_had_one_id_are_two_culprits),
 		cmocka_unit_test(processes_are_summed_up_on_both_sides),
+		cmocka_unit_test(culprits_of_no_known_cgroup_keep_their_names),
 		cmocka_unit_test(a_record_that_is_too_short_is_refused),
 		cmocka_unit_test(the_same_shares_count_once),
 		cmocka_unit_test(what_no_dwell_has_written_is_left_out),

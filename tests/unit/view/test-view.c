@@ -458,6 +458,28 @@ CASE(a_long_cgroup_is_known_by_its_end)
 	session_release(&session);
 }
 
+CASE(what_has_no_known_cgroup_is_not_nameless)
+{
+	struct session_info session = {
+		.wire = {.source = WIRE_SOURCE_BPF, .flags = WIRE_SESSION_BLAME}};
+	struct blame blames[] = {{.state = STATE_RUNNABLE,
+				  .kind = WIRE_CULPRIT_THREAD,
+				  .victim = {.cgroup_id = 1},
+				  .culprit = {.cgroup_id = 7},
+				  .total_ns = 20},
+				 {.state = STATE_RUNNABLE,
+				  .kind = WIRE_CULPRIT_THREAD,
+				  .victim = {.cgroup_id = 1},
+				  .culprit = {.comm = "rustc", .process = "rustc"},
+				  .total_ns = 10}};
+	const char *text = blame_by_cgroup(&session, blames, 2);
+
+	assert_non_null(strstr(text, "\nunknown  "));
+	assert_non_null(strstr(text, "  ran instead: unknown\n"));
+	assert_non_null(strstr(text, "  ran instead: rustc\n"));
+	session_release(&session);
+}
+
 CASE(limits_and_disks_are_named_as_far_as_they_are_known)
 {
 	struct blame blame = {.kind = WIRE_CULPRIT_THROTTLE, .state = STATE_RUNNABLE};
@@ -500,6 +522,7 @@ int main(void)
 		cmocka_unit_test(a_culprit_that_is_not_a_thread_needs_no_session),
 		cmocka_unit_test(who_ran_may_be_of_another_pid_namespace),
 		cmocka_unit_test(a_long_cgroup_is_known_by_its_end),
+		cmocka_unit_test(what_has_no_known_cgroup_is_not_nameless),
 		cmocka_unit_test(limits_and_disks_are_named_as_far_as_they_are_known),
 	};
 
