@@ -43,9 +43,6 @@ static int by_total(const void *left, const void *right)
 
 	if (is_lost != state_is_lost(b->shares[0]->state))
 		return is_lost ? -1 : 1;
-	/* much of what goes on for long is how a program rests */
-	if (a->ended_ns != b->ended_ns)
-		return a->ended_ns < b->ended_ns ? 1 : -1;
 	if (a->total_ns != b->total_ns)
 		return a->total_ns < b->total_ns ? 1 : -1;
 	return (a->shares > b->shares) - (a->shares < b->shares);
@@ -115,7 +112,6 @@ int blame_losses_find(struct blame_losses *ret_losses, const struct interval *in
 
 		loss->count++;
 		loss->total_ns += blame->total_ns;
-		loss->ended_ns += blame->goes_on ? 0 : blame->total_ns;
 	}
 	mark_first(&losses, side);
 	if (losses.count)

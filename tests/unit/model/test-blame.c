@@ -776,6 +776,24 @@ CASE(victims_are_counted_once_each_whatever_they_lost)
 	assert_int_equal(blame_losses_parties(&caused, caused.count), 3);
 }
 
+CASE(who_lost_most_comes_first)
+{
+	struct blame blames[] = {lost_by(1, STATE_LOCK, 250), lost_by(2, STATE_LOCK, 50),
+				 lost_by(2, STATE_LOCK, 240), lost_by(3, STATE_SLEEP, 900)};
+	struct interval interval = {.blames = blames, .blame_count = ARRAY_SIZE(blames)};
+	cleanup_blame_losses struct blame_losses losses = {0};
+
+	/* as it is printed: with what goes on */
+	blames[2].kind = WIRE_CULPRIT_UNKNOWN;
+	blames[2].goes_on = true;
+	assert_int_equal(blame_losses_find(&losses, &interval, BLAME_SUFFERED, true), 0);
+	assert_int_equal(losses.count, 3);
+	assert_int_equal(losses.items[0].total_ns, 290);
+	assert_int_equal(losses.items[1].total_ns, 250);
+	/* what rests has lost nothing */
+	assert_int_equal(losses.items[2].total_ns, 900);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -805,6 +823,7 @@ int main(void)
 		cmocka_unit_test(no_wait_of_a_group_goes_on_after_its_end),
 		cmocka_unit_test(who_holds_a_lock_is_named_in_a_process_too),
 		cmocka_unit_test(many_culprits_of_a_name_are_one_line),
+		cmocka_unit_test(who_lost_most_comes_first),
 		cmocka_unit_test(victims_are_counted_once_each_whatever_they_lost),
 	};
 
