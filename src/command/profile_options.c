@@ -139,6 +139,7 @@ static int take_format(void *data, const char *value, struct error *error)
 		return result_take_view(&options->output, value, error);
 	options->output.screen = false;
 	options->output.given = true;
+	options->output.named = value;
 	return 0;
 }
 

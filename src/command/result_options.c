@@ -15,6 +15,7 @@ static int take_format(struct result_options *options, const char *value, bool h
 		       struct error *error)
 {
 	options->given = true;
+	options->named = value;
 	options->screen = has_screen && !strcmp(value, "tui");
 	options->format = format_find(value);
 	if (options->screen || options->format)
@@ -33,10 +34,16 @@ int result_take_view(void *options, const char *value, struct error *error)
 	return take_format(options, value, true, error);
 }
 
-int result_take_json(void *options, const char *value, struct error *error)
+int result_take_json(void *data, const char *value, struct error *error)
 {
+	struct result_options *options = data;
+	const char *named = options->named;
+	int result = take_format(options, "json", false, error);
+
 	(void)value;
-	return take_format(options, "json", false, error);
+	options->json = true;
+	options->named = named;
+	return result;
 }
 
 int result_take_top(void *data, const char *value, struct error *error)
@@ -103,8 +110,12 @@ int result_options_end(struct result_options *options, const struct schema *sche
 {
 	bool orders_table = (options->order.field && !(options->page_keeps & PAGE_SORTS)) ||
 			    (options->order.top && !(options->page_keeps & PAGE_CUTS));
-	int result = check_fields(options, options->fields, schema, levels, error);
+	int result;
 
+	if (options->json && options->named && strcmp(options->named, "json") != 0)
+		return error_set(error, EINVAL, "--json and --format %s do not go together",
+				 options->named);
+	result = check_fields(options, options->fields, schema, levels, error);
 	if (result >= 0)
 		result = check_fields(options, options->order.field, schema, levels, error);
 	if (result < 0)

@@ -17,7 +17,9 @@ struct result_options {
 	unsigned int page_keeps;     /* enum page_keeps, set by the command */
 	bool screen;		     /* --format tui */
 	bool given;		     /* a format was asked for */
-	enum theme theme;	     /* of the screen */
+	const char *named; /* that of --format, also one of the command's own; NULL: none */
+	bool json;	   /* --json */
+	enum theme theme;  /* of the screen */
 	bool theme_given;
 };
 

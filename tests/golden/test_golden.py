@@ -116,3 +116,13 @@ def test_the_timeline_of_a_report_adds_up(file):
     lost = [worst["lost_ns"] for worst in report["worst"]]
     assert lost and lost == sorted(lost, reverse=True)
     assert all((worst["most"] is not None) == (file == "blame.dwell") for worst in report["worst"])
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_two_formats_do_not_go_together(name):
+    command = TABLES[name][0]
+    for words in (("--json", "--format", "csv"), ("--format", "csv", "--json")):
+        done = subprocess.run([DWELL, *command, *words], cwd=HERE, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"dwell {command[0]}: --json and --format csv do not go together\n"
+    assert output(*command, "--json", "--format", "json").startswith("{")
