@@ -126,3 +126,11 @@ def test_two_formats_do_not_go_together(name):
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr == f"dwell {command[0]}: --json and --format csv do not go together\n"
     assert output(*command, "--json", "--format", "json").startswith("{")
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("option", ["--fields", "--sort"])
+def test_a_list_of_fields_that_cannot_be_written_is_an_error(name, option):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([DWELL, *TABLES[name][0], option, "help"], cwd=HERE, stdout=full, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (1, b"dwell: cannot write to standard output: No space left on device\n")
