@@ -109,6 +109,24 @@ int command_check(const char *name, struct error *error)
 			     "no command '%s'", shown);
 }
 
+/* Options come after the command: a word in its place that looks like one is no misspelt command.
+ */
+static int refuse_option(const char *word)
+{
+	struct similar similar = {.wanted = word};
+	struct error error = {""};
+	char shown[64];
+
+	similar_try(&similar, "--help");
+	similar_try(&similar, "--version");
+	text_printable(shown, sizeof(shown), word, 40);
+	similar_error(&error, EINVAL, &similar,
+		      ": options come after the command; `dwell --help` lists the commands",
+		      "'%s' is not an option of dwell itself", shown);
+	print_text(stderr, "dwell: %s\n", error.text);
+	return EXIT_USAGE;
+}
+
 static int run_command(const char *name, int argc, char **argv)
 {
 	struct error error = {""};
@@ -130,15 +148,20 @@ static int help_of(const char *name)
 	return run_command(name, 2, arguments);
 }
 
+static bool asks_for_help(const char *word)
+{
+	return !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
+}
+
+static bool asks_for_version(const char *word)
+{
+	return !strcmp(word, "version") || !strcmp(word, "--version") || !strcmp(word, "-V");
+}
+
 /* What begins with no command. */
 static bool is_of_dwell(const char *word)
 {
-	static const char *const words[] = {"help", "--help", "-h", "--version", "-V"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (!strcmp(words[i], word))
-			return true;
-	return false;
+	return asks_for_help(word) || asks_for_version(word);
 }
 
 int command_main(int argc, char **argv)
@@ -166,13 +189,14 @@ int command_main(int argc, char **argv)
 		print_text(stderr, "dwell: nothing comes after '%s'\n", argv[argc - 2]);
 		return EXIT_USAGE;
 	}
-	if (!strcmp(argv[1], "help") && argc > 2)
+	/* `dwell help help` is `dwell help` */
+	if (!strcmp(argv[1], "help") && argc > 2 && !is_of_dwell(argv[2]))
 		return help_of(argv[2]);
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+	if (asks_for_help(argv[1])) {
 		print_help(stdout);
 		return end_text();
 	}
-	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+	if (asks_for_version(argv[1])) {
 		print_version();
 		return end_text();
 	}
@@ -181,5 +205,7 @@ int command_main(int argc, char **argv)
 		describe_manual(command_find(argv[2]));
 		return end_text();
 	}
+	if (*argv[1] == '-')
+		return refuse_option(argv[1]);
 	return run_command(argv[1], argc - 1, argv + 1);
 }

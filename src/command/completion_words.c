@@ -129,6 +129,7 @@ void complete_words(struct offers *offers)
 		offer_commands(offers, NULL);
 		offer(offers, "help", "the help of a command");
 		offer(offers, "--help", "lists the commands");
+		offer(offers, "version", "version and licence");
 		offer(offers, "--version", "version and licence");
 		return;
 	}

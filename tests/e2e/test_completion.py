@@ -65,7 +65,7 @@ def processes():
 
 
 def test_commands_and_options():
-    assert {"top", "guest", "help", "--version"} <= set(offered(""))
+    assert {"top", "guest", "help", "version", "--version"} <= set(offered(""))
     assert list(offered("help", "doc")) == ["doctor"] == list(offered("doc"))
     assert offered("top", "--inte") == {"--interval": "length of an interval, at least 1ms (1s)"}
     assert "--format" in offered("doctor", ""), "which takes nothing else"

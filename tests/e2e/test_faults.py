@@ -65,11 +65,17 @@ def test_unknown_option_and_command():
     one_line(run("frobnicate"), 2, "no command 'frobnicate'", "--help")
     one_line(run("tpo"), 2, "no command 'tpo'; did you mean 'top'?")
     one_line(run("help", "tpo"), 2, "did you mean 'top'?")
+    for option in ("--json", "-x", "--"):
+        one_line(run(option, "top"), 2, f"'{option}' is not an option of dwell itself: options come after the command")
+    one_line(run("--verison"), 2, "'--verison' is not an option of dwell itself; did you mean '--version'?")
     done = run()
     assert done.returncode == 2 and "Usage" in done.stderr
 
 
 def test_help_and_version():
+    for words, same in ((("help", "help"), "--help"), (("help", "version"), "--help"), (("version",), "--version")):
+        done = run(*words)
+        assert (done.returncode, done.stdout, done.stderr) == (0, run(same).stdout, "")
     done = run("--help")
     assert done.returncode == 0 and "top" in done.stdout
     done = run("--version")
@@ -234,7 +240,7 @@ def test_help_on_a_full_disk(words):
     one_line(done, 1, "cannot write to standard output", "No space left")
 
 
-@pytest.mark.parametrize("words, last", [(["help", "top", "blocked"], "top"), (["--version", "extra"], "--version"), (["completion", "bash", "zsh"], "zsh")])
+@pytest.mark.parametrize("words, last", [(["help", "top", "blocked"], "top"), (["--version", "extra"], "--version"), (["version", "--json"], "version"), (["completion", "bash", "zsh"], "zsh")])
 def test_words_too_many(words, last):
     one_line(run(*words), 2, last)
 
