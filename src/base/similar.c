@@ -14,6 +14,10 @@
 /* So many letters, with which a name begins, may stand for it. */
 #define BEGINNING 3
 
+/* So many letters may differ, of so many each. */
+#define DISTANCE_MAX 2
+#define LETTERS_EACH 3
+
 /* A heading may have "CPU%", a key "cpu_time". */
 static bool is_ignored(char c)
 {
@@ -79,13 +83,12 @@ size_t similar_distance(const char *a, const char *b)
 void similar_try(struct similar *similar, const char *candidate)
 {
 	size_t length = strlen(similar->wanted);
-	size_t allowed = length / 3 > 2 ? length / 3 : 2;
 	size_t distance = similar_distance(similar->wanted, candidate);
 
 	if (length >= BEGINNING && !strncasecmp(similar->wanted, candidate, length))
 		distance = 1;
-	/* with two letters changed, any three-letter word is any other */
-	if (distance > allowed || distance * 2 > strlen(candidate))
+	/* with two letters changed, any word of four is many others */
+	if (distance > DISTANCE_MAX || distance * LETTERS_EACH > strlen(candidate))
 		return;
 	if (!similar->best || distance < similar->distance) {
 		similar->best = candidate;

@@ -25,8 +25,8 @@ struct similar {
 };
 
 /*
- * One more candidate. Near is: a third of the letters, at least two, may differ, or it begins with
- * what is wanted.
+ * One more candidate. Near is: a third of its letters, two at most, may differ, or it begins with
+ * what is wanted. Farther ones would hide what there is to choose from.
  */
 void similar_try(struct similar *similar, const char *candidate);
 

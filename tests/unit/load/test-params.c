@@ -88,6 +88,28 @@ CASE(guesses_are_near)
 	assert_null(similar.best);
 }
 
+CASE(what_is_far_away_is_no_guess)
+{
+	static const struct {
+		const char *wanted, *choices, *guess;
+	} cases[] = {
+		{"foo", "auto, dark, light or mono", ""},
+		{"foo", "auto, tokio, jvm, loop", ""},
+		{"tcsh", "bash, zsh or fish", ""},
+		{"zhs", "bash, zsh or fish", "zsh"},
+		{"drak", "auto, dark, light or mono", "dark"},
+		{"tok", "tokio, loop", "tokio"},
+		{"funktoin", "function, file", "function"},
+		{"fumktoin", "function, file", ""},
+	};
+	char guess[16];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		similar_choice(guess, sizeof(guess), cases[i].wanted, cases[i].choices);
+		assert_string_equal(guess, cases[i].guess);
+	}
+}
+
 struct things {
 	uint64_t count, wait, pause, bytes, kind;
 	double share;
@@ -237,6 +259,7 @@ int main(void)
 		cmocka_unit_test(distances_count_letters),
 		cmocka_unit_test(choices_of_a_message_are_guessed),
 		cmocka_unit_test(guesses_are_near),
+		cmocka_unit_test(what_is_far_away_is_no_guess),
 		cmocka_unit_test(parameters_have_initial_values),
 		cmocka_unit_test(parameters_are_set_within_their_limits),
 		cmocka_unit_test(parameters_are_written_as_they_are_read),
