@@ -50,14 +50,30 @@ int parsing_count(const char *text, const char *option, uint64_t *ret_count, str
 	return 0;
 }
 
-int parsing_name(struct targets *targets, const char *name, struct error *error)
+/* " (a program to run comes after --)", and that this is not the only target. */
+static void add_advice(struct error *error, const struct targets *targets, char **rest)
 {
-	int result = targets_add_name(targets, name, error);
+	char others[192] = "", first[64], second[64];
 	size_t used = strlen(error->text);
 
+	if (!targets_everything(targets)) {
+		snprintf(others, sizeof(others), "another target was given before it; ");
+	} else if (rest[1] && *rest[1] != '-') {
+		text_printable(first, sizeof(first), rest[0], 15);
+		text_printable(second, sizeof(second), rest[1], 15);
+		snprintf(others, sizeof(others), "two targets were given, '%s' and '%s'; ", first,
+			 second);
+	}
+	snprintf(error->text + used, sizeof(error->text) - used,
+		 " (%sa program to run comes after --)", others);
+}
+
+int parsing_name(struct targets *targets, char **rest, struct error *error)
+{
+	int result = targets_add_name(targets, rest[0], error);
+
 	if (result == -ESRCH)
-		snprintf(error->text + used, sizeof(error->text) - used,
-			 " (a program to run comes after --)");
+		add_advice(error, targets, rest);
 	return result;
 }
 

@@ -10,8 +10,11 @@
 #include "model/group.h"
 #include "session/watch.h"
 
-/* A process by its name, as an argument: the message also says how to run a program. */
-int parsing_name(struct targets *targets, const char *name, struct error *error) must_check;
+/*
+ * A process by its name, the argument at rest[0]: the message also says how to run a program, and
+ * that there are other targets.
+ */
+int parsing_name(struct targets *targets, char **rest, struct error *error) must_check;
 
 /*
  * "unknown WHAT 'VALUE'; did you mean 'CHOICE'?", or "…: use CHOICES", as similar_choice() takes

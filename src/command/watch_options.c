@@ -94,7 +94,7 @@ int watch_take_argument(void *data, char **rest, bool is_behind_dashes, struct e
 	struct watch_options *options = data;
 
 	if (!is_behind_dashes)
-		return parsing_name(&options->targets, rest[0], error);
+		return parsing_name(&options->targets, rest, error);
 	options->command = rest;
 	return ARGUMENTS_TAKEN;
 }

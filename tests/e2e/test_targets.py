@@ -93,6 +93,23 @@ def test_an_option_that_is_misspelt(arguments, said):
     assert done.returncode and said in done.stderr, done.stderr
 
 
+ADVICE = "a program to run comes after --"
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (("no-such-name",), f"({ADVICE})"),
+        (("no-such-name", "-c", "1"), f"({ADVICE})"),
+        (("-c", "1", "no-such-name", "more"), f"(two targets were given, 'no-such-name' and 'more'; {ADVICE})"),
+        (("-p", str(os.getpid()), "no-such-name"), f"(another target was given before it; {ADVICE})"),
+    ],
+)
+def test_a_second_target_is_no_secret(words, said):
+    done = run("top", *words)
+    assert (done.returncode, done.stderr) == (1, f"dwell top: no process named 'no-such-name' {said}\n")
+
+
 FORKS = r"""
 import os, sys, time
 open("/proc/self/comm", "w").write("forks-test")
