@@ -32,7 +32,7 @@ void report_machine(struct output *out, const struct summary *summary, uint64_t 
 	text_printable(kernel, sizeof(kernel), session->kernel, 64);
 	output_format(out, "%s  %s, %u CPUs, %s, Linux %s\n", host, session->machine, session->cpus,
 		      memory, kernel);
-	output_format(out, "%s  %s in %llu interval%s, %llu thread%s, %s\n", when, length,
+	output_format(out, "%s  %s in %llu interval%s, %llu thread%s in all, %s\n", when, length,
 		      (unsigned long long)summary->intervals, text_plural(summary->intervals),
 		      threads, text_plural(threads), size);
 	if (summary->folded_threads)

@@ -28,7 +28,7 @@ const names = text => filtering === '' || text.toLowerCase().includes(filtering)
 function facts() {
   const status = source.status, parts = [], unmeasured = STATES.filter(state => source.unmeasured.has(state) && state !== 'unknown');
   if (status.states) parts.push(`${status.states} states by ${status.source}`);
-  if (status.threads !== undefined) parts.push(`${status.threads} threads`);
+  if (status.threads !== undefined) parts.push(`${status.threads} threads${isFile ? ' at the end' : ''}`);
   if (status.cpus) parts.push(`${status.cpus} CPU${status.cpus === 1 ? '' : 's'}`);
   if (status.kernel) parts.push(`Linux ${status.kernel}`);
   if (status.since) parts.push(`measured for ${lasting(status.measured_ns / 1e6)}`);
