@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/duration.h"
@@ -12,11 +14,25 @@
 #include "view/findings.h"
 #include "view/view.h"
 
+/* "12.00s", or "12.00s, 8.20s of it readable,". */
+static void describe_length(char *into, size_t room, const struct summary *summary)
+{
+	const struct interval *whole = &summary->whole;
+	char length[16], readable[16];
+
+	duration_format(length, sizeof(length), whole->end_ns - whole->start_ns);
+	duration_format(readable, sizeof(readable), summary->measured_ns);
+	if (summary->damage && strcmp(length, readable) != 0)
+		snprintf(into, room, "%s, %s of it readable,", length, readable);
+	else
+		snprintf(into, room, "%s", length);
+}
+
 void report_machine(struct output *out, const struct summary *summary, uint64_t bytes)
 {
 	const struct interval *whole = &summary->whole;
 	const struct wire_session *session = &whole->session->wire;
-	char when[32], length[16], memory[16], size[16], host[128], kernel[128];
+	char when[32], length[64], memory[16], size[16], host[128], kernel[128];
 	time_t seconds = (time_t)(whole->start_realtime_ns / NS_PER_S);
 	unsigned long long threads = 0;
 	struct tm tm;
@@ -25,7 +41,7 @@ void report_machine(struct output *out, const struct summary *summary, uint64_t 
 		threads += whole->rows[i].threads;
 	localtime_r(&seconds, &tm);
 	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
-	duration_format(length, sizeof(length), whole->end_ns - whole->start_ns);
+	describe_length(length, sizeof(length), summary);
 	size_format(memory, sizeof(memory), session->memory_bytes);
 	size_format(size, sizeof(size), bytes);
 	text_printable(host, sizeof(host), session->host, 64);
@@ -35,6 +51,8 @@ void report_machine(struct output *out, const struct summary *summary, uint64_t 
 	output_format(out, "%s  %s in %llu interval%s, %llu thread%s in all, %s\n", when, length,
 		      (unsigned long long)summary->intervals, text_plural(summary->intervals),
 		      threads, text_plural(threads), size);
+	if (summary->damage)
+		output_format(out, "not all of the recording could be read: %s\n", summary->damage);
 	if (summary->folded_threads)
 		output_format(out,
 			      "%llu of the threads had ended and done little: they are summed up "

@@ -181,6 +181,13 @@ def test_a_damaged_chunk_is_left_out(tmp_path):
     assert done.returncode == 1 and "1 of 201 chunks is damaged, and 5 that refer to it" in done.stderr, done.stderr
     # chunk 0 is the baseline; 82 to 87 are gone, 88 is the next key and the new baseline
     assert lines == live[:81] + live[88:]
+    report = run("report", tmp_path / "damaged.dwell")
+    length, readable, intervals = re.search(r"  (\S+), (\S+) of it readable, in (\d+) intervals, ", report.stdout).groups()
+    assert length != readable and int(intervals) == len([line for line in lines if '"interval"' in line])
+    assert "\nnot all of the recording could be read: 1 of 201 chunks is damaged, and 5 that refer to it" in report.stdout
+    # of one that is whole there is nothing to say
+    whole = run("report", recording).stdout
+    assert "readable" not in whole and "could be read" not in whole
 
 
 def with_header(data, **changes):
