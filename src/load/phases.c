@@ -15,16 +15,6 @@ unsigned int phases_measured(const struct spec *spec)
 	return count > 1 && count <= PHASES_MEASURED_MOST ? (unsigned int)count : 0;
 }
 
-static uint64_t paused_ns_of(const struct worker_group *worker_group, unsigned int worker,
-			     uint64_t now_ns)
-{
-	uint64_t since_ns = worker_group->frozen_since_ns;
-
-	return __atomic_load_n(&shared_slot(&worker_group->shared, worker)->paused_ns,
-			       __ATOMIC_RELAXED) +
-	       (since_ns ? now_ns - since_ns : 0);
-}
-
 /* Where it stands now. A program's CPU time is not that of the thread that waits for it. */
 static struct phase_mark mark_of(const struct worker_group *worker_group, unsigned int worker)
 {
@@ -35,7 +25,7 @@ static struct phase_mark mark_of(const struct worker_group *worker_group, unsign
 		.at_ns = clock_monotonic_ns(),
 	};
 
-	mark.paused_ns = paused_ns_of(worker_group, worker, mark.at_ns);
+	mark.paused_ns = pauses_until(&slot->pauses, &mark.at_ns);
 	/* one that has not had its first turn yet has used nothing */
 	mark.known = !(worker_group->group->work->type->flags & WORK_BYPASS) &&
 		     (!tid || schedstat_of(tid, &mark.schedstat));

@@ -63,16 +63,18 @@ static bool is_frozen(const struct run *run, const char *name)
 static void note_pause(struct run_group *run_group, bool frozen)
 {
 	struct worker_group *worker_group = &run_group->worker_group;
-	uint64_t now_ns = clock_monotonic_ns(), since_ns = worker_group->frozen_since_ns;
+	uint64_t now_ns = clock_monotonic_ns();
 
-	if (!since_ns == !frozen)
+	if (worker_group->frozen == frozen)
 		return;
-	worker_group->frozen_since_ns = frozen ? now_ns : 0;
-	for (unsigned int k = 0; !frozen && k < worker_group->forked; k++) {
-		struct worker_slot *slot = shared_slot(&worker_group->shared, k);
+	worker_group->frozen = frozen;
+	for (unsigned int k = 0; k < worker_group->forked; k++) {
+		struct pauses *pauses = &shared_slot(&worker_group->shared, k)->pauses;
 
-		__atomic_fetch_add(&slot->paused_ns, now_ns - since_ns, __ATOMIC_RELAXED);
-		__atomic_store_n(&slot->thawed_ns, now_ns, __ATOMIC_RELAXED);
+		if (frozen)
+			pauses_begin(pauses, now_ns);
+		else
+			pauses_end(pauses, now_ns);
 	}
 }
 
@@ -318,7 +320,7 @@ static pid_t await_set_up(const struct run_group *worker_group, unsigned int num
 	pid_t tid;
 
 	while (!__atomic_load_n(&slot->looked_ns, __ATOMIC_RELAXED) &&
-	       !worker_group->worker_group.frozen_since_ns && !group_worker_ended(worker) &&
+	       !worker_group->worker_group.frozen && !group_worker_ended(worker) &&
 	       clock_monotonic_ns() < deadline_ns)
 		clock_sleep_ms(1);
 	tid = (pid_t)__atomic_load_n(&slot->tid, __ATOMIC_RELAXED);

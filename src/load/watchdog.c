@@ -106,7 +106,7 @@ static unsigned int look_at_group(struct run *run, struct run_group *worker_grou
 		struct group_worker *worker = &worker_group->worker_group.workers[i];
 		bool alarmed;
 
-		if (worker_group->worker_group.frozen_since_ns) {
+		if (worker_group->worker_group.frozen) {
 			worker->seen_ns = now_ns;
 			continue;
 		}

@@ -206,7 +206,7 @@ static void note_migration(struct worker *worker, uint64_t now_ns, unsigned int 
 
 void worker_look(struct worker *worker, uint64_t now_ns)
 {
-	uint64_t paused_ns = worker_paused_ns(worker);
+	uint64_t paused_ns = worker_paused_until(worker, &now_ns);
 	uint64_t excused_ns = worker->asked_ns + paused_ns - worker->excused_ns;
 	uint64_t gap_ns = now_ns - worker->last_look_ns;
 	unsigned int cpu = (unsigned int)sched_getcpu();
@@ -256,13 +256,13 @@ static uint64_t sleep_until(struct worker *worker, uint64_t began_ns, uint64_t d
 
 bool worker_sleep(struct worker *worker, uint64_t ns)
 {
-	uint64_t paused_ns = worker_paused_ns(worker);
 	uint64_t began_ns = clock_monotonic_ns();
+	uint64_t paused_ns = worker_paused_until(worker, &began_ns);
 	uint64_t now_ns = sleep_until(worker, began_ns, began_ns + ns);
 
 	if (!now_ns)
 		return false;
-	if (worker_paused_ns(worker) == paused_ns) {
+	if (worker_paused_until(worker, &now_ns) == paused_ns) {
 		worker_sample(worker, SAMPLES_RESUME, now_ns - began_ns);
 		worker_sample(worker, SAMPLES_WAKE_TO_RUN, now_ns - began_ns - ns);
 	}
@@ -272,8 +272,8 @@ bool worker_sleep(struct worker *worker, uint64_t ns)
 
 bool worker_sleep_until(struct worker *worker, uint64_t deadline_ns)
 {
-	uint64_t paused_ns = worker_paused_ns(worker);
 	uint64_t began_ns = clock_monotonic_ns(), now_ns;
+	uint64_t paused_ns = worker_paused_until(worker, &began_ns);
 
 	if (began_ns >= deadline_ns) {
 		/* late already: what comes next was due before it could sleep */
@@ -283,7 +283,7 @@ bool worker_sleep_until(struct worker *worker, uint64_t deadline_ns)
 	now_ns = sleep_until(worker, began_ns, deadline_ns);
 	if (!now_ns)
 		return false;
-	if (worker_paused_ns(worker) == paused_ns)
+	if (worker_paused_until(worker, &now_ns) == paused_ns)
 		worker_sample(worker, SAMPLES_WAKE_TO_RUN, now_ns - deadline_ns);
 	worker_look(worker, now_ns);
 	return true;
@@ -325,7 +325,7 @@ void worker_woken(struct worker *worker, uint64_t stamp_ns, uint64_t began_ns, u
 	if (stamp_ns <= began_ns || stamp_ns > now_ns)
 		return;
 	/* frozen since it was seen last */
-	if (worker_paused_ns(worker) == worker->excused_ns)
+	if (worker_paused_until(worker, &now_ns) == worker->excused_ns)
 		worker_sample(worker, SAMPLES_WAKE_TO_RUN, now_ns - stamp_ns);
 	/* until then it was the waker's turn: no gap of ours */
 	worker->asked_ns += stamp_ns - began_ns;

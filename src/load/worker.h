@@ -21,6 +21,7 @@
 #include <sys/types.h>
 
 #include "base/clock.h"
+#include "load/pauses.h"
 #include "load/report.h"
 #include "load/reservoir.h"
 #include "load/scratch.h"
@@ -32,18 +33,17 @@ struct worker_slot {
 	uint64_t iterations; /* published after each */
 	uint64_t looked_ns;  /* CLOCK_MONOTONIC, when it last looked at the clock; 0: not begun */
 	uint64_t asleep_until_ns; /* it asked to; 0: it did not */
-	uint64_t paused_ns;	  /* the parent's: how long it has been frozen so far */
-	uint64_t thawed_ns; /* the parent's: CLOCK_MONOTONIC, when the last freeze ended; 0: none */
 	uint32_t tid;
 	uint32_t stopped;      /* its loop has ended */
 	int32_t scheduler_pid; /* the parent's, as ops start and stop it; 0: none */
 	uint32_t alarms;       /* as in its report, which may never come */
 	uint32_t part;	       /* the parent's: which of its parts counts */
 	uint32_t pad;
-};
+	struct pauses pauses; /* the parent's */
+} __attribute__((aligned(64)));
 
 /* or neighbours would take the line from each other with every iteration */
-_Static_assert(sizeof(struct worker_slot) == 64, "a cache line");
+_Static_assert(sizeof(struct worker_slot) == 128, "cache lines");
 
 /*
  * A part of the run that is counted for itself, by the worker but for its times: the hold of a
@@ -83,7 +83,7 @@ struct worker {
 	uint64_t iterations;
 	uint64_t last_look_ns;
 	uint64_t asked_ns;		  /* to sleep, or waited for its partners, since then */
-	uint64_t excused_ns;		  /* slot->paused_ns at the last look */
+	uint64_t excused_ns;		  /* worker_paused_until() the last look */
 	int schedstat_fd;		  /* its own; negative: none */
 	uint64_t delay_ns, delay_read_ns; /* what it had waited for a CPU, and when that was read */
 	unsigned int cpu;
@@ -134,13 +134,10 @@ void worker_end_turn(struct worker *worker);
 /* From now on samples are of that part. The same one: its totals are brought up to date. */
 void worker_enter_part(struct worker *worker, uint32_t part);
 
-/* Whether a freeze ended in the last `ns`: it is in what took so long, up to now. */
+/* Whether a freeze falls into the last `ns`: it is in what took so long, up to now. */
 static inline bool worker_was_frozen(const struct worker *worker, uint64_t ns)
 {
-	uint64_t thawed_ns = __atomic_load_n(&worker->slot->thawed_ns, __ATOMIC_RELAXED);
-
-	/* most runs freeze nothing, and need no look at the clock */
-	return __builtin_expect(thawed_ns != 0, 0) && clock_monotonic_ns() <= thawed_ns + ns;
+	return pauses_touch(&worker->slot->pauses, ns);
 }
 
 /* Adds to a stream of samples what has just ended, and took `ns`; nothing if it was frozen then. */
@@ -196,10 +193,17 @@ bool worker_await_word(struct worker *worker, const uint32_t *word, uint32_t old
 		       uint64_t *ret_began_ns, bool *ret_blocked);
 void worker_changed(struct worker *worker, uint64_t began_ns, const uint64_t *stamp_ns);
 
-/* How long ops have frozen it so far. */
+/* How long ops have frozen it up to then; see pauses_until(). */
+static inline uint64_t worker_paused_until(const struct worker *worker, uint64_t *now_ns)
+{
+	return pauses_until(&worker->slot->pauses, now_ns);
+}
+
 static inline uint64_t worker_paused_ns(const struct worker *worker)
 {
-	return __atomic_load_n(&worker->slot->paused_ns, __ATOMIC_RELAXED);
+	uint64_t now_ns = clock_monotonic_ns();
+
+	return worker_paused_until(worker, &now_ns);
 }
 
 /* Since then: what was due in the pause is due as much later, and is not late. */

@@ -52,8 +52,7 @@ struct worker_group {
 	uint64_t started_ns, stopped_ns; /* CLOCK_MONOTONIC; 0: not yet */
 	uint64_t numa_migrated;		 /* pages, of the whole machine, while it ran */
 	bool numa_migrated_measured;
-	uint64_t frozen_since_ns; /* 0: it is not */
-	bool over;
+	bool frozen, over;
 };
 
 struct worker_group_options {

@@ -194,8 +194,9 @@ static void begin_telemetry(struct worker *worker)
 	worker_end_turn(worker);
 	memset(worker->cpus, 0, worker->cpu_count * sizeof(*worker->cpus));
 	worker->asked_ns = 0;
-	worker->excused_ns = worker_paused_ns(worker);
-	worker->last_look_ns = report->began_ns = clock_monotonic_ns();
+	report->began_ns = clock_monotonic_ns();
+	worker->excused_ns = worker_paused_until(worker, &report->began_ns);
+	worker->last_look_ns = report->began_ns;
 	__atomic_store_n(&worker->slot->looked_ns, report->began_ns, __ATOMIC_RELAXED);
 }
 
@@ -206,7 +207,7 @@ static void work(struct worker_life *worker_life)
 	struct schedstat before, after;
 	cleanup_close int schedstat = schedstat_open();
 	bool measured;
-	uint64_t cpu_ns;
+	uint64_t cpu_ns, ended_ns, paused_ns;
 
 	/* what the kernel counts is of no more than the time by the clock, at both ends: a worker
 	 * that is preempted here has no share above 100 % */
@@ -216,7 +217,7 @@ static void work(struct worker_life *worker_life)
 	worker->delay_ns = measured ? before.delay_ns : 0;
 	worker->delay_read_ns = report->began_ns;
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	report->paused_ns = worker->excused_ns;
+	paused_ns = worker->excused_ns;
 	if (worker->type->flags & WORK_BYPASS)
 		worker->type->iterate(worker); /* and it returns when it likes */
 	else
@@ -231,9 +232,9 @@ static void work(struct worker_life *worker_life)
 	/* both together: their difference is the time off the CPU */
 	report->cpu_time_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns + report->program_user_ns +
 			      report->program_system_ns;
-	report->wall_time_ns = clock_monotonic_ns() - report->began_ns;
-	report->paused_ns =
-		__atomic_load_n(&worker->slot->paused_ns, __ATOMIC_RELAXED) - report->paused_ns;
+	ended_ns = clock_monotonic_ns();
+	report->paused_ns = worker_paused_until(worker, &ended_ns) - paused_ns;
+	report->wall_time_ns = ended_ns - report->began_ns;
 	__atomic_store_n(&worker->slot->stopped, 1, __ATOMIC_RELEASE);
 	if (!report->schedstat_measured)
 		return;

@@ -429,10 +429,11 @@ CASE(teams_work_as_threads)
 static void pretend_freeze(const struct worker_group *worker_group)
 {
 	for (unsigned int i = 0; i < worker_group->group->count; i++) {
-		struct worker_slot *slot = shared_slot(&worker_group->shared, i);
+		struct pauses *pauses = &shared_slot(&worker_group->shared, i)->pauses;
+		uint64_t now_ns = clock_monotonic_ns();
 
-		__atomic_store_n(&slot->thawed_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
-		__atomic_fetch_add(&slot->paused_ns, NS_PER_MS, __ATOMIC_RELAXED);
+		pauses_begin(pauses, now_ns - NS_PER_MS);
+		pauses_end(pauses, now_ns);
 	}
 }
 

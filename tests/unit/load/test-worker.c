@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a worker counts: samples of what a freeze fell into are none. */
+/* What a worker counts: a freeze is no gap, and samples of what it fell into are none. */
 #include "test.h"
 
 #include <unistd.h>
@@ -52,8 +52,10 @@ static uint64_t total_of(const struct made *made, enum report_samples stream)
 /* As an op does that thaws it now. */
 static void thaw(struct made *made)
 {
-	made->slot.paused_ns++;
-	made->slot.thawed_ns = clock_monotonic_ns();
+	uint64_t now_ns = clock_monotonic_ns();
+
+	pauses_begin(&made->slot.pauses, now_ns - 1);
+	pauses_end(&made->slot.pauses, now_ns);
 }
 
 /* What begins then begins after the thaw. */
@@ -73,7 +75,8 @@ CASE(what_a_freeze_falls_into_is_no_sample)
 	for (int i = 0; i < SAMPLES_STREAMS; i++) {
 		enum report_samples stream = (enum report_samples)i;
 
-		made.slot.thawed_ns = 0;
+		made.slot.pauses = (struct pauses){0};
+		made.worker.excused_ns = 0;
 		worker_sample(&made.worker, stream, HOUR_NS);
 		assert_int_equal(total_of(&made, stream), 1);
 		thaw(&made);
@@ -110,11 +113,68 @@ CASE(a_wait_that_a_freeze_falls_into_is_no_sample)
 	unmake(&made);
 }
 
+/* One that has looked at the clock an hour ago; when that was. */
+static uint64_t make_hour_ago(struct made *made)
+{
+	make(made);
+	made->worker.last_look_ns -= HOUR_NS;
+	return made->worker.last_look_ns;
+}
+
+CASE(a_freeze_after_the_clock_was_read_is_no_gap)
+{
+	struct made made;
+	uint64_t then_ns = make_hour_ago(&made);
+
+	pauses_begin(&made.slot.pauses, then_ns + 1);
+	pauses_end(&made.slot.pauses, clock_monotonic_ns());
+	worker_look(&made.worker, then_ns);
+	worker_look(&made.worker, clock_monotonic_ns());
+	assert_true(made.worker.report.max_gap_ns < HOUR_NS / 2);
+	unmake(&made);
+}
+
+CASE(a_freeze_whose_end_is_not_known_yet_is_no_gap_before_or_after)
+{
+	struct made made;
+	uint64_t then_ns = make_hour_ago(&made);
+
+	pauses_begin(&made.slot.pauses, then_ns + 1);
+	worker_sample(&made.worker, SAMPLES_RESUME, 0);
+	assert_int_equal(total_of(&made, SAMPLES_RESUME), 0);
+	worker_look(&made.worker, clock_monotonic_ns() - HOUR_NS / 2);
+	worker_look(&made.worker, clock_monotonic_ns());
+	pauses_end(&made.slot.pauses, clock_monotonic_ns());
+	worker_look(&made.worker, clock_monotonic_ns());
+	assert_true(made.worker.report.max_gap_ns < HOUR_NS / 4);
+	/* and what it excused, it excuses once */
+	worker_look(&made.worker, clock_monotonic_ns() + HOUR_NS);
+	assert_true(made.worker.report.max_gap_ns >= HOUR_NS);
+	unmake(&made);
+}
+
+CASE(freezes_that_follow_each_other_are_no_gap_but_the_time_between_is)
+{
+	struct made made;
+	uint64_t then_ns = make_hour_ago(&made), tenth_ns = HOUR_NS / 10;
+
+	for (uint64_t k = 0; k < 3; k++) {
+		pauses_begin(&made.slot.pauses, then_ns + (3 * k + 1) * tenth_ns);
+		pauses_end(&made.slot.pauses, then_ns + (3 * k + 3) * tenth_ns);
+	}
+	worker_look(&made.worker, then_ns + HOUR_NS);
+	assert_int_equal(made.worker.report.max_gap_ns, 4 * tenth_ns);
+	unmake(&made);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_freeze_falls_into_is_no_sample),
 		cmocka_unit_test(a_wait_that_a_freeze_falls_into_is_no_sample),
+		cmocka_unit_test(a_freeze_after_the_clock_was_read_is_no_gap),
+		cmocka_unit_test(a_freeze_whose_end_is_not_known_yet_is_no_gap_before_or_after),
+		cmocka_unit_test(freezes_that_follow_each_other_are_no_gap_but_the_time_between_is),
 	};
 
 	return RUN(tests);
