@@ -57,8 +57,9 @@ static bool is_frozen(const struct run *run, const char *name)
 }
 
 /*
- * What it does not do from here on, or did not do until now, is no fault. Noted before
- * the thaw: a look at the clock right after it is to find the pause excused.
+ * What it does not do from here on, or did not do until now, is no fault. Noted before the kernel
+ * is asked to freeze it, and after it has thawed it: where we lose the CPU in between, nothing of
+ * the freeze may lie outside.
  */
 static void note_pause(struct run_group *run_group, bool frozen)
 {
@@ -88,9 +89,11 @@ static void note_pauses(struct run *run)
 
 static int thaw(struct run *run, struct run_cgroup *cgroup, struct error *error)
 {
+	int result = cgroups_freeze(&run->cgroups, cgroup->name, false, error);
+
 	cgroup->frozen = false;
 	note_pauses(run);
-	return cgroups_freeze(&run->cgroups, cgroup->name, false, error);
+	return result;
 }
 
 /* NULL: out of memory. */
@@ -155,9 +158,8 @@ static int fork_group(struct run *run, const struct spec_cgroup *cgroup,
 	if (result < 0)
 		return result;
 	run->workers += worker_group->worker_group.forked;
-	result = place(run, worker_group, error);
 	note_pause(worker_group, is_frozen(run, worker_group->cgroup));
-	return result;
+	return place(run, worker_group, error);
 }
 
 static int fork_works(struct run *run, const struct spec_cgroup *cgroup, struct error *error)
@@ -371,8 +373,8 @@ static int move_tasks(struct run *run, const char *from, const char *to, struct 
 		snprintf(worker_group->cgroup, sizeof(worker_group->cgroup), "%s", to);
 		/* what it used before stays allowed to it */
 		cpus_unite(&worker_group->allowed, cpus_of(run, to));
-		if (!is_frozen(run, to))
-			note_pause(worker_group, false);
+		if (is_frozen(run, to))
+			note_pause(worker_group, true);
 		result = place(run, worker_group, error);
 		note_pause(worker_group, is_frozen(run, to));
 	}
@@ -394,7 +396,6 @@ static int remove_cgroup(struct run *run, const char *name, struct error *error)
 static int freeze(struct run *run, const char *name, bool frozen, struct error *error)
 {
 	struct run_cgroup *cgroup = find_cgroup(run, name);
-	int result;
 
 	if (!cgroup)
 		return error_set(error, ENOENT, "there is no cgroup '%s'", name);
@@ -402,10 +403,8 @@ static int freeze(struct run *run, const char *name, bool frozen, struct error *
 		return thaw(run, cgroup, error);
 	/* also if only some of its tasks come to be: they are to be thawed at the end */
 	cgroup->frozen = true;
-	result = cgroups_freeze(&run->cgroups, name, true, error);
-	if (result >= 0)
-		note_pauses(run);
-	return result;
+	note_pauses(run);
+	return cgroups_freeze(&run->cgroups, name, true, error);
 }
 
 static int spawn(struct run *run, const struct spec_cgroup *cgroup, struct error *error)

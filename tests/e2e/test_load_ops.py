@@ -2,6 +2,7 @@
 """Phases and ops of `dwell load` where they meet each other: stopped groups, nested and frozen cgroups, moves."""
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from loads import CGROUPS, Load, spec
 
 pytestmark = pytest.mark.skipif(not CGROUPS, reason="cgroup v2 is not mounted")
+
+TRACING = pathlib.Path("/sys/kernel/tracing")
 
 
 def events(load):
@@ -185,6 +188,45 @@ phases:
 """))
     for worker in load.workers:
         assert worker["wake_to_run"]["total"] > 100 and worker["wake_to_run"]["max_ns"] < 350e6, worker["wake_to_run"]
+
+
+@pytest.fixture
+def freezes():
+    """What the kernel says of freezes while the test runs: a function that returns their lengths, in nanoseconds."""
+    instance = TRACING / "instances/test-freezes"
+    instance.mkdir()
+    (instance / "trace_clock").write_text("mono")
+    for event in ("cgroup_freeze", "cgroup_unfreeze"):
+        (instance / "events/cgroup" / event / "enable").write_text("1")
+
+    def lengths():
+        at = {"freeze": [], "unfreeze": []}
+        for line in (instance / "trace").read_text().splitlines():
+            if found := re.search(r"(\d+\.\d+): cgroup_(\w+): .*dwell-load", line):
+                at[found[2]].append(float(found[1]) * 1e9)
+        return [end - begin for begin, end in zip(at["freeze"], at["unfreeze"], strict=True)]
+
+    yield lengths
+    instance.rmdir()
+
+
+@pytest.mark.skipif(not (TRACING / "events/cgroup/cgroup_freeze").exists(), reason="no tracefs here")
+def test_no_worker_is_frozen_for_longer_than_is_excused(tmp_path, freezes):
+    """Also where dwell comes to know late that all have stopped, as it does on a machine that is busy."""
+    load = Load(spec(tmp_path, """
+cgroups:
+  - {name: a, work: {type: futex-ping-pong, workers: 2}}
+phases:
+  - hold: 100ms
+  - {ops: [{freeze: a}], hold: 100ms}
+  - {ops: [{thaw: a}], hold: 100ms}
+  - {ops: [{freeze: a}], hold: 100ms}
+  - {ops: [{thaw: a}], hold: 100ms}
+"""))
+    frozen = freezes()
+    assert len(frozen) == 2 and len(load.workers) == 2
+    # the kernel prints microseconds
+    assert all(worker["paused_ns"] > sum(frozen) - 4000 for worker in load.workers), (frozen, load.workers)
 
 
 def test_what_a_freeze_falls_into_is_no_sample(tmp_path):
