@@ -310,9 +310,19 @@ void worker_yield(struct worker *worker)
 
 bool worker_futex_wait(const uint32_t *word, uint32_t value)
 {
+	struct timespec until = clock_timespec(clock_monotonic_ns() + WORKER_WAIT_NS);
+
+	return !syscall(SYS_futex, word, FUTEX_WAIT_BITSET, value, &until, NULL,
+			FUTEX_BITSET_MATCH_ANY) ||
+	       errno != EAGAIN;
+}
+
+bool worker_lock_wait(const uint32_t *word)
+{
 	static const struct timespec longest = {.tv_nsec = (long)WORKER_WAIT_NS};
 
-	return !syscall(SYS_futex, word, FUTEX_WAIT, value, &longest, NULL, 0) || errno != EAGAIN;
+	return !syscall(SYS_futex, word, FUTEX_WAIT, WORKER_LOCKED, &longest, NULL, 0) ||
+	       errno != EAGAIN;
 }
 
 void worker_futex_wake(const uint32_t *word, unsigned int count)

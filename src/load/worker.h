@@ -14,6 +14,13 @@
 #define WORKER_WAIT_NS	 100000000ULL
 #define WORKER_STUCK_NS	 2000000000ULL /* without progress: the scheduler gets SIGUSR2 */
 #define CHECKPOINT_UNITS 1024
+#define WORKER_LOCKED	 2 /* the word of a lock that may have waiters, as mutexes have it */
+
+/*
+ * The word that says whose turn it is, of the members of a team: by values that no lock has, so
+ * that all waits for a turn are taken alike, also where functions have no names (site_of_futex()).
+ */
+#define WORKER_TURN(position) (8 * (uint32_t)(position))
 
 #include <signal.h>
 #include <stdbool.h>
@@ -176,9 +183,14 @@ void worker_yield(struct worker *worker);
 
 /*
  * One wait on a futex word for as long as it is `value`; at most WORKER_WAIT_NS. True: it blocked
- * (and was woken, or timed out).
+ * (and was woken, or timed out). With the operation of condition variables, by which --observe
+ * knows that it waits for no lock, whatever the value.
  */
 bool worker_futex_wait(const uint32_t *word, uint32_t value);
+
+/* The same on the word of a lock, as contended mutexes do it. */
+bool worker_lock_wait(const uint32_t *word);
+
 void worker_futex_wake(const uint32_t *word, unsigned int count);
 
 /*

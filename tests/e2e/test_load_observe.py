@@ -12,6 +12,7 @@ import subprocess
 
 import pytest
 
+import schemas
 from conftest import DWELL, run
 from loads import Load, spec
 from verdicts import inconclusive
@@ -204,3 +205,37 @@ def test_reports_with_and_without_blame_compare(tmp_path):
         done = run("compare", tmp_path / a, tmp_path / b)
         # 3: one is worse, which is this machine's business
         assert done.returncode in (0, 3, 4), done.stderr
+
+
+#: Loads whose workers wait for their turn, and those who take a lock, each with what all of these wait for.
+WAITS = {
+    "futex-ping-pong:spin_iters=20000": "idle",
+    "wake-chain:by=futex": "idle",
+    "thundering-herd": "idle",
+    "futex-fan-out": "idle",
+    "producer-consumer": "idle",
+    "taobench": "idle",
+    "mutex-contention": "lock",
+}
+
+
+@pytest.mark.parametrize("work", WAITS)
+def test_who_waits_for_a_turn_waits_for_no_lock(work):
+    """Whatever the value of the word that it waits at: that of a mutex, too."""
+    load = Load("--work", work, "-d", "1s", "--observe")
+    assert load.status == 0 and load.workers, load.error
+    states = [worker["observed"]["states_ns"] for worker in load.workers]
+    other = "idle" if WAITS[work] == "lock" else "lock"
+    # a place that is met for the first time is asked for, which is answered when it is
+    assert sum(of[WAITS[work]] for of in states) > sum(of["unknown"] + of[other] for of in states), states
+
+
+def test_without_names_no_wait_for_a_turn_is_a_lock(tmp_path):
+    """Programs are stripped when they are installed: the word and the operation are all there is to go by."""
+    program = tmp_path / "dwell"
+    subprocess.run(["strip", "-o", program, DWELL], check=True)
+    for work in ("futex-ping-pong:spin_iters=20000", "wake-chain:by=futex"):
+        done = subprocess.run([program, "load", "--work", work, "-d", "1s", "--observe", "--json"], capture_output=True, text=True)
+        workers = [line for line in schemas.read(done.stdout) if line["type"] == "worker"]
+        states = [worker["observed"]["states_ns"] for worker in workers]
+        assert states and sum(of["idle"] for of in states) > sum(of["unknown"] + of["lock"] for of in states), states

@@ -13,7 +13,7 @@ static const struct param params[] = {
 };
 
 struct shared {
-	uint32_t turn; /* of the member of this position */
+	uint32_t turn; /* WORKER_TURN() of whose it is */
 	_Alignas(64) uint64_t stamp_ns[2];
 };
 
@@ -31,9 +31,9 @@ static void iterate(struct worker *worker)
 
 	worker_spin(worker, futex_ping_pong->spin_iters);
 	worker_stamp(&shared->stamp_ns[worker->position]);
-	__atomic_store_n(&shared->turn, other, __ATOMIC_RELEASE);
+	__atomic_store_n(&shared->turn, WORKER_TURN(other), __ATOMIC_RELEASE);
 	worker_futex_wake(&shared->turn, 1);
-	worker_await_change(worker, &shared->turn, other, &shared->stamp_ns[other]);
+	worker_await_change(worker, &shared->turn, WORKER_TURN(other), &shared->stamp_ns[other]);
 }
 
 const struct work_type work_futex_ping_pong = {

@@ -15,7 +15,7 @@ static bool swap_word(struct lock *lock, uint32_t from, uint32_t to, int order)
 
 static bool try_lock(struct lock *lock)
 {
-	return swap_word(lock, 0, 1, __ATOMIC_ACQUIRE);
+	return swap_word(lock, 0, WORKER_LOCKED, __ATOMIC_ACQUIRE);
 }
 
 static void waited(struct worker *worker, const struct lock *lock, uint64_t began_ns,
@@ -37,7 +37,7 @@ bool lock_take(struct worker *worker, struct lock *lock)
 			worker_gave_up(worker, blocked_ns ? blocked_ns : began_ns);
 			return false;
 		}
-		if (!worker_futex_wait(&lock->word, 1))
+		if (!worker_lock_wait(&lock->word))
 			continue;
 		if (!blocked_ns)
 			blocked_ns = began_ns;

@@ -7,7 +7,8 @@
 
 /* All zeros is free. */
 struct lock {
-	_Alignas(64) uint32_t word; /* 1: held; with priorities that are inherited: the thread */
+	_Alignas(64)
+		uint32_t word; /* WORKER_LOCKED; with priorities that are inherited: the thread */
 	/*
 	 * Of the last unlock. Where that was not the one that woke us, but one after it, the
 	 * wake-to-run sample is too short.

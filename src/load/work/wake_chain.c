@@ -33,7 +33,7 @@ struct stamp {
 };
 
 struct shared {
-	uint32_t turn;	       /* futex: the stage whose it is */
+	uint32_t turn;	       /* futex: WORKER_TURN() of the stage whose it is */
 	struct stamp stamps[]; /* when each stage woke the next */
 };
 
@@ -56,7 +56,8 @@ static bool await_turn(struct worker *worker, const struct shared *shared, const
 	bool blocked = false;
 	uint32_t turn;
 
-	while ((turn = __atomic_load_n(&shared->turn, __ATOMIC_ACQUIRE)) != worker->position) {
+	while ((turn = __atomic_load_n(&shared->turn, __ATOMIC_ACQUIRE)) !=
+	       WORKER_TURN(worker->position)) {
 		if (worker_stopping()) {
 			worker_gave_up(worker, began_ns);
 			return false;
@@ -103,7 +104,7 @@ static void iterate(struct worker *worker)
 		return;
 	}
 	worker_stamp(stamp_ns);
-	__atomic_store_n(&shared->turn, next, __ATOMIC_RELEASE);
+	__atomic_store_n(&shared->turn, WORKER_TURN(next), __ATOMIC_RELEASE);
 	worker_futex_wake(&shared->turn, INT_MAX);
 }
 
