@@ -278,6 +278,20 @@ void file_draft_close(struct file_draft *draft)
 	*draft = FILE_DRAFT_NONE;
 }
 
+int file_draft_try(const char *path, struct error *error)
+{
+	struct file_draft draft;
+	struct stat found;
+	int result;
+
+	/* who reads a pipe would take our end for the end of all, and a device may act */
+	if (!stat(path, &found) && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode))
+		return access(path, W_OK) < 0 ? file_draft_refused(path, -errno, error) : 0;
+	result = file_draft_open(&draft, AT_FDCWD, path, 0666, true);
+	file_draft_close(&draft);
+	return result < 0 ? file_draft_refused(path, result, error) : 0;
+}
+
 int file_replace(const char *path, const char *bytes, size_t length, struct error *error)
 {
 	struct file_draft draft;

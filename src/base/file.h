@@ -62,6 +62,9 @@ int file_draft_keep(struct file_draft *draft) must_check;
 /* Closes it, and removes it if it was not kept. */
 void file_draft_close(struct file_draft *draft);
 
+/* Whether one can be made that replaces, before what is to be in it takes long. Nothing changes. */
+int file_draft_try(const char *path, struct error *error) must_check;
+
 /*
  * The file is as it was before or has all of `bytes`, on the disk, even if we are killed meanwhile.
  * A draft that replaces.

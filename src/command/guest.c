@@ -156,10 +156,25 @@ static void remark(const struct guest_run *run)
 		   result->dumped ? run->options.boot.dump : "");
 }
 
+/* What is asked to be kept, before a guest boots for it; of what comes back we make directories. */
+static int try_files(const struct guest_options *options, struct error *error)
+{
+	const char *const files[] = {options->result, options->boot.dump, options->boot.log};
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < ARRAY_SIZE(files); i++)
+		if (files[i])
+			result = file_draft_try(files[i], error);
+	return result;
+}
+
 static int run_guest(struct guest_run *run)
 {
 	struct error failed = {""}, error = {""};
 	int code;
+
+	if (try_files(&run->options, &failed) < 0)
+		return command_fail("guest", EXIT_NOT_RUN, &failed);
 
 	/* the write reports a reader, or QEMU, that is gone; our children are ours to await */
 	signal(SIGPIPE, SIG_IGN);

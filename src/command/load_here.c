@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/file.h"
 #include "base/print.h"
 #include "base/status_line.h"
 #include "command/command.h"
@@ -178,6 +179,8 @@ int load_run_alone(struct load *load)
 	if (load->options.save)
 		result = load_store_open(&load->store, load->options.save, &load->options.spec,
 					 &error);
+	if (result >= 0 && load->options.trace)
+		result = file_draft_try(load->options.trace, &error);
 	if (result < 0)
 		return command_fail("load", EXIT_NOT_RUN, &error);
 	load_progress_init(&load->progress, load->options.quiet);

@@ -62,6 +62,13 @@ def test_damaged_frames_are_no_success(tmp_path):
     assert '"error":"the report of the guest is incomplete' in (tmp_path / "result.json").read_text()
 
 
+@pytest.mark.parametrize("option", ("--result", "--keep-log", "--keep-dump"))
+def test_what_cannot_be_written_is_refused_before_a_guest_boots(tmp_path, option):
+    done = fake(tmp_path, "run", option, "/nonexistent/x")
+    failed(done, "cannot write /nonexistent/x: No such file or directory")
+    assert done.stdout == ""
+
+
 def test_cut_frames(tmp_path):
     failed(fake(tmp_path, "cut"), "the guest ended before the command did")
     failed(fake(tmp_path, "cut_and_hang", "--boot-timeout", "1s"), "the guest hangs: no sign of life for 1.00s")

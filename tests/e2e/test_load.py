@@ -307,6 +307,11 @@ def test_a_run_that_fails_leaves_a_trace(tmp_path):
     assert instances() == []
 
 
+def test_a_trace_that_cannot_be_written_is_refused_before_the_run():
+    done = refused("--work", "spin-wait", "-d", "60s", "--check", "max-gap=1us", "--trace", "/nonexistent/x", status=1, timeout=30)
+    assert done == "cannot write /nonexistent/x: No such file or directory"
+
+
 @traces
 def test_a_run_that_passes_leaves_none(tmp_path):
     load = Load("--work", "spin-wait", "-d", "200ms", "--trace", tmp_path / "trace.json")

@@ -209,10 +209,33 @@ CASE(what_cannot_be_written_is_an_error_and_the_old_one_stays)
 	assert_int_equal(file_replace(path_of(name), "x", 1, &error), -ENAMETOOLONG);
 }
 
+CASE(whether_a_file_can_be_written_is_known_before_and_changes_nothing)
+{
+	struct error error = {""};
+	char text[64];
+
+	assert_int_equal(file_draft_try(path_of("a"), &error), 0);
+	assert_int_equal(count_entries(), 0);
+	assert_int_equal(file_replace(path_of("a"), "old", 3, &error), 0);
+	assert_int_equal(file_draft_try(path_of("a"), &error), 0);
+	read_file(path_of("a"), text, sizeof(text));
+	assert_string_equal(text, "old");
+	unlink(path_of("a"));
+	assert_int_equal(file_draft_try("/dev/null", &error), 0);
+	/* without a reader, opening it would block */
+	assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
+	assert_int_equal(file_draft_try(path_of("pipe"), &error), 0);
+	unlink(path_of("pipe"));
+	assert_int_equal(file_draft_try("/nonexistent/a", &error), -ENOENT);
+	assert_string_equal(error.text, "cannot write /nonexistent/a: No such file or directory");
+	assert_int_equal(file_draft_try(directory, &error), -EISDIR);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_are_made_and_replaced_and_nothing_else_is_left),
+		cmocka_unit_test(whether_a_file_can_be_written_is_known_before_and_changes_nothing),
 		cmocka_unit_test(nothing_is_written_through_names_that_others_can_guess),
 		cmocka_unit_test(links_and_pipes_of_other_users_are_traps),
 		cmocka_unit_test(drafts_have_no_name_until_they_are_kept),
