@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/duration.h"
 #include "base/size.h"
@@ -262,6 +263,13 @@ static int check_names(const struct command_line *line, int argc, char **argv, s
 			 guess.similar.best);
 }
 
+static bool only_parses;
+
+void command_line_only_parse(void)
+{
+	only_parses = true;
+}
+
 int command_line_parse(const struct command_line *line, int argc, char **argv, void *options)
 {
 	/* without the note on mandatory arguments; a help_filter does not see it */
@@ -282,6 +290,8 @@ int command_line_parse(const struct command_line *line, int argc, char **argv, v
 		unsetenv("ARGP_HELP_FMT");
 	if (parse.code != EXIT_DONE)
 		return command_fail(name, parse.code, &parse.error);
+	if (!failed && only_parses)
+		_exit(EXIT_DONE);
 	if (failed != ENOMEM)
 		return failed ? EXIT_USAGE : EXIT_DONE;
 	error_set(&parse.error, ENOMEM, "out of memory");

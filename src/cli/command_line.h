@@ -115,6 +115,10 @@ struct command_line {
  */
 int command_line_parse(const struct command_line *line, int argc, char **argv, void *options);
 
+/* From now on a command line that is correct ends the process, in place of being done: in a child.
+ */
+void command_line_only_parse(void);
+
 /* Calls for each option that is given, with its value or NULL, as far as the line is correct. */
 void command_line_scan(const struct command_line *line, int argc, char **argv,
 		       void (*call)(const struct command_option *option, const char *value,

@@ -9,6 +9,7 @@
 
 #include "base/print.h"
 #include "command/command.h"
+#include "command/guest_rehearse.h"
 #include "guest/kernel.h"
 #include "matrix/fields.h"
 #include "matrix/runner.h"
@@ -97,6 +98,23 @@ static int find_kernel(struct matrix *matrix, struct error *error)
 	return kernels->items[number] ? 0 : error_set(error, ENOMEM, "out of memory");
 }
 
+/* As the first cell runs it; of another dwell, which may have other options, it is not known. */
+static int rehearse(const struct matrix *matrix, struct error *error)
+{
+	struct matrix_words words = {.items = NULL};
+	int result;
+
+	for (size_t i = 0; i < matrix->options.count; i++)
+		if (!strncmp(matrix->options.items[i], "--program", strlen("--program")))
+			return 0;
+	if (matrix_cell_words(matrix, &matrix->cells[0], &words) < 0)
+		result = error_set(error, ENOMEM, "out of memory");
+	else
+		result = guest_rehearse(&words.items[words.count - matrix->command.count], error);
+	matrix_words_release(&words);
+	return result < 0 ? error_wrap(error, result, "command") : 0;
+}
+
 /* From the file to the cells, none of them run. */
 static int prepare(struct matrix *matrix, const struct guest_matrix_options *options,
 		   struct error *error)
@@ -109,7 +127,7 @@ static int prepare(struct matrix *matrix, const struct guest_matrix_options *opt
 		result = error_set(error, ENOMEM, "out of memory");
 	if (result >= 0)
 		result = matrix_expand(matrix, (unsigned int)options->max_cpus, error);
-	return result;
+	return result < 0 || !matrix->cell_count ? result : rehearse(matrix, error);
 }
 
 /* The files of all parts; the file of --out is then as if one process had run them all. */

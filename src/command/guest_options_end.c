@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/duration.h"
+#include "command/guest_rehearse.h"
 #include "guest/elf_dependencies.h"
 #include "guest/kernel.h"
 
@@ -73,5 +74,8 @@ int guest_options_end(void *data, struct error *error)
 	if (result >= 0)
 		result = board_of_kernel(options->boot.qemu.kernel, &options->boot.qemu.board,
 					 error);
-	return result < 0 ? result : check_program(options, error);
+	if (result >= 0)
+		result = check_program(options, error);
+	/* another dwell may have other options */
+	return result < 0 || options->program ? result : guest_rehearse(options->command, error);
 }

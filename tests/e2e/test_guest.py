@@ -73,6 +73,9 @@ def test_mistakes(tmp_path):
     assert "is not a kernel image" in refused("--kernel", tmp_path / "none", "--", "doctor", status=2)
     assert "cannot read the kernel" in refused("--kernel", "/nonexistent", "--", "doctor", status=1)
     assert "which command" in refused("--kernel", KERNEL, status=2)
+    assert refused("--kernel", KERNEL, "--", "load", "--bogus", status=2) == "dwell guest: load: unrecognized option '--bogus'\n"
+    assert "load: no file and no built-in scenario" in refused("--kernel", KERNEL, "--", "load", "steadyy", status=2)
+    assert "no command 'nosuchcmd'" in refused("--kernel", KERNEL, "--", "nosuchcmd", status=2)
     assert "not tried" in refused("--kernel", KERNEL, "--", "guest", status=2)
     assert "divided evenly" in refused("--kernel", KERNEL, "--topology", "2n3l1c1t", "--", "doctor", status=2)
     assert "auto, kvm or tcg" in refused("--kernel", KERNEL, "--accel", "fast", "--", "doctor", status=2)

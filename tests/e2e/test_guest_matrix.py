@@ -316,7 +316,7 @@ def test_one_that_hangs_when_repeated_is_ended(tmp_path):
 def test_what_was_built_again_runs_again(tmp_path):
     matrix = Matrix(tmp_path, "topologies: [tiny-2llc, 1n1l2c1t]\n" + schedulers("", "fail") + "command: load spec.yaml\n")
     spec = tmp_path / "spec.yaml"
-    spec.write_text("a: 1\n")
+    spec.write_text("{work: spin-wait, duration: 1s}\n")
     assert matrix.run("--out", matrix.out, "--no-rerun").returncode == 3
     started = len(matrix.started())
 
@@ -331,7 +331,7 @@ def test_what_was_built_again_runs_again(tmp_path):
         program.write(b"\n# another one\n")
     assert run_again() == ["./scx fail"] * 2
     assert run_again() == []
-    spec.write_text("a: 2\n")
+    spec.write_text("{work: spin-wait, duration: 2s}\n")
     assert sorted(run_again(), key=str) == sorted([None, "./scx fail"] * 2, key=str)
 
 
@@ -458,6 +458,12 @@ def test_mistakes_on_the_command_line(tmp_path):
     assert done.returncode == 2 and "--jobs is for many guests: --matrix FILE" in done.stderr
     done = run("guest", "--matrix", "/nonexistent")
     assert done.returncode == 1 and "cannot read /nonexistent" in done.stderr
+
+
+def test_a_command_that_each_guest_would_refuse_boots_none(tmp_path):
+    matrix = Matrix(tmp_path, "topologies: [1n1l2c1t, 1n1l1c1t]\ncommand: load steadyy -d 1s\n")
+    assert "command: load: no file and no built-in scenario" in refused(matrix)
+    assert matrix.started() == []
 
 
 def test_mistakes_in_the_file_have_their_line(tmp_path):
