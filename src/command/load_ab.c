@@ -181,6 +181,7 @@ static int look(struct ab *ab, double alpha, struct error *error)
 	struct load_question question = ab->options->ab.question;
 
 	question.alpha = alpha;
+	question.by_turns = true;
 	load_comparison_release(&ab->comparison);
 	return load_compare(&ab->comparison, &ab->sides[0], &ab->sides[1], &question) < 0
 		       ? error_set(error, ENOMEM, "out of memory")
@@ -251,31 +252,48 @@ static int run_pairs(struct ab *ab, struct error *error)
 	return look(ab, ab->plan.alpha, error);
 }
 
-/* That B's mistakes are found before A has run; of --dry-run, the plans of both. */
+static int check_spec(struct ab *ab, struct load *load, int side, struct spec *spec,
+		      struct error *error)
+{
+	struct load_given given = ab->options->given;
+	int result;
+
+	given.path = ab->paths[side];
+	result = load_given_add(&given, spec, error);
+	if (result >= 0)
+		result = plan_check(spec, &load->topology, !load->options.dry_run, error);
+	if (result >= 0)
+		result = cgroups_check(spec, error);
+	if (result >= 0 && side == 0)
+		ab->seed = spec->seed_given ? spec->seed : clock_realtime_ns() % 1000000000;
+	if (result >= 0 && ab->options->dry_run) {
+		print_text(stdout, "%c: ", side ? 'B' : 'A');
+		spec->seed = ab->seed;
+		result = load_print_plan(spec, &load->topology, error);
+	}
+	return result;
+}
+
+/*
+ * That B's mistakes are found before A has run, and that there will be something to compare; of
+ * --dry-run, the plans of both.
+ */
 static int check_specs(struct ab *ab, struct load *load, struct error *error)
 {
 	int result = topology_read(&load->topology, "/sys", NULL, error);
+	struct spec specs[2];
 
-	for (int side = 0; result >= 0 && side < 2; side++) {
-		struct load_given given = ab->options->given;
-		struct spec spec;
-
-		spec_init(&spec);
-		given.path = ab->paths[side];
-		result = load_given_add(&given, &spec, error);
-		if (result >= 0)
-			result = plan_check(&spec, &load->topology, !load->options.dry_run, error);
-		if (result >= 0)
-			result = cgroups_check(&spec, error);
-		if (result >= 0 && side == 0)
-			ab->seed = spec.seed_given ? spec.seed : clock_realtime_ns() % 1000000000;
-		if (result >= 0 && ab->options->dry_run) {
-			print_text(stdout, "%c: ", side ? 'B' : 'A');
-			spec.seed = ab->seed;
-			result = load_print_plan(&spec, &load->topology, error);
-		}
-		spec_release(&spec);
-	}
+	for (int side = 0; side < 2; side++)
+		spec_init(&specs[side]);
+	for (int side = 0; result >= 0 && side < 2; side++)
+		result = check_spec(ab, load, side, &specs[side], error);
+	if (result >= 0 && !ab_plan_can_compare(&specs[0], &specs[1]))
+		result = error_set(error, EINVAL,
+				   "%s and %s have no group in common: nothing to compare (the "
+				   "same work in a cgroup of the same name)",
+				   ab->paths[0], ab->paths[1]);
+	for (int side = 0; side < 2; side++)
+		spec_release(&specs[side]);
 	return result;
 }
 
@@ -315,6 +333,7 @@ int load_ab(struct load *load)
 	struct ab ab = {.options = options,
 			.paths = {options->given.path, options->ab.other},
 			.started_ns = clock_monotonic_ns(),
+			.course = {.budget_ns = options->ab.budget_ns},
 			.children = {.data = &ab, .become = become, .tick = draw_line}};
 	struct error error = {""};
 	int result = check_specs(&ab, load, &error);

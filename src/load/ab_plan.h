@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "load/spec.h"
+
 #define AB_PAIRS_DEFAULT 20
 #define AB_PAIRS_MAX	 1000
 #define AB_LOOKS_MAX	 24
@@ -25,6 +27,12 @@ struct ab_plan {
 void ab_plan_make(struct ab_plan *plan, unsigned int pairs);
 
 bool ab_plan_looks(const struct ab_plan *plan, unsigned int pairs);
+
+/*
+ * Whether runs of the two may have a group in common: work of one type, and in one cgroup, unless
+ * ops move it. Where they have none there is nothing to compare.
+ */
+bool ab_plan_can_compare(const struct spec *a, const struct spec *b);
 
 /*
  * Whether B runs first in a pair, from 0 on. Of each two pairs it is first in one, drawn by lot: A

@@ -32,6 +32,7 @@ struct load_question {
 	uint32_t metrics;  /* 1 << each that is judged */
 	uint32_t decisive; /* of these: it is open while one is undecided */
 	double alpha;	   /* probability of a wrong answer that is accepted */
+	bool by_turns;	   /* the runs are known to be pairs, also where there is but one */
 };
 
 #define LOAD_ALPHA 0.05

@@ -11,6 +11,7 @@
 /* Of runs that were made to be compared: `dwell load --ab`. */
 struct compare_course {
 	uint64_t elapsed_ns;
+	uint64_t budget_ns;  /* 0: none */
 	unsigned int pairs;  /* compared */
 	unsigned int voided; /* of which one could not be run */
 	enum compare_end {

@@ -163,11 +163,17 @@ static void write_course(struct output *out, const struct compare_course *course
 		[COMPARE_INTERRUPTED] = "interrupted",
 		[COMPARE_FAILED] = "then runs failed",
 	};
-	char elapsed[16];
+	char elapsed[16], budget[16];
 
 	duration_format(elapsed, sizeof(elapsed), course->elapsed_ns);
-	output_format(out, "   %u pair%s, by turns, in %s: %s", course->pairs,
-		      course->pairs == 1 ? "" : "s", elapsed, ends[course->end]);
+	duration_format(budget, sizeof(budget), course->budget_ns);
+	output_format(out, "   %u pair%s, by turns, in %s: ", course->pairs,
+		      course->pairs == 1 ? "" : "s", elapsed);
+	/* how long a pair takes is known after the first one */
+	if (course->end == COMPARE_BUDGET && course->elapsed_ns > course->budget_ns)
+		output_format(out, "more than the budget of %s", budget);
+	else
+		output_string(out, ends[course->end]);
 	if (course->voided)
 		output_format(out, "; %u more could not be run", course->voided);
 	output_char(out, '\n');

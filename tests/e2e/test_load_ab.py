@@ -11,6 +11,7 @@ import pytest
 import schemas
 
 from conftest import DWELL, run
+from loads import spec
 
 SPEC = """\
 name: {name}
@@ -116,8 +117,11 @@ def test_pairs_and_budgets_limit_it(specs):
     assert metric(comparison, "iterations")["low"] is None
     status, comparison, _ = compared(same, again, "--budget", "2s", "--duration", "50ms", "--gate", "iterations=0/0%")
     assert comparison["end"] == "budget" and comparison["pairs"] >= 3
-    remark = run("load", "--ab", same, again, "--pairs", "2").stdout
-    assert "2 pairs cannot distinguish a change from chance: 6 can, where it is large." in remark
+    for pairs, words in (("1", "1 pair"), ("2", "2 pairs")):
+        remark = run("load", "--ab", same, again, "--pairs", pairs).stdout
+        assert f"{words} cannot distinguish a change from chance: 6 can, where it is large." in remark
+    remark = run("load", "--ab", same, again, "--budget", "1ms").stdout
+    assert "1 pair, by turns, in " in remark and ": more than the budget of 1.0ms\n" in remark, remark
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -173,7 +177,7 @@ def test_what_cannot_run_is_said_at_once(specs, tmp_path):
     assert done.returncode == 2 and "duration" in done.stderr and not done.stdout
     assert time.monotonic() - start < 5
     # a run that ends without a report ends it all, if it is the first
-    bad.write_text("name: x\nduration: 100ms\ncgroups:\n  - name: a\n    work: {type: io-sync-write}\n")
+    bad.write_text(good.read_text() + "  - name: a\n    work: {type: io-sync-write}\n")
     done = run("load", "--ab", good, bad, "--pairs", "6", "--scratch", "/proc/nowhere")
     assert done.returncode == 1 and done.stderr.startswith((f"dwell load: A ({good}): ", f"dwell load: B ({bad}): ")), done.stderr
     (tmp_path / "file").write_text("")
@@ -192,6 +196,22 @@ def test_what_was_measured_is_not_lost_by_runs_that_fail(specs, tmp_path):
     comparison = schemas.read(out)[0]
     assert process.returncode in (3, 4) and comparison["end"] == "failed" and comparison["pairs"] > 0, error
     assert error.splitlines()[-1].startswith(f"dwell load: B ({bad}): no file and no built-in scenario"), error
+
+
+def test_what_has_no_group_in_common_does_not_run(tmp_path):
+    """But what is moved into the other's cgroup may."""
+    text = "cgroups: [{name: %s, work: %s}]\nduration: 60s\n"
+    one, work, cgroup = (spec(tmp_path, text % (name, work), f"{name}-{work}.yaml")
+                         for name, work in (("a", "spin-wait"), ("a", "pipe-io"), ("b", "spin-wait")))  # fmt: skip
+    for other in (work, cgroup):
+        done = run("load", "--ab", one, other, timeout=30)
+        assert done.returncode == 2 and "have no group in common" in done.stderr and not done.stdout, done
+    moved = spec(tmp_path, """
+cgroups: [{name: a}, {name: b, work: spin-wait}]
+phases:
+  - {ops: [{move-tasks: [b, a]}], hold: 60s}
+""", "moved.yaml")
+    assert run("load", "--ab", one, moved, "--dry-run").returncode == 0
 
 
 @pytest.mark.parametrize("arguments, part", [
