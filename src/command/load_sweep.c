@@ -239,6 +239,22 @@ static int sweep_here(struct course *course, struct error *error)
 	return result < 0 ? result : (int)exit_code_of(&course->sweep);
 }
 
+/* Values that are rounded to the same are one step, and a curve of too few shows no knee. */
+static void say_lacking(const struct sweep *sweep)
+{
+	char asked[40] = "";
+
+	if (sweep->count >= sweep->asked && sweep->count >= KNEE_POINTS_LEAST)
+		return;
+	if (sweep->count < sweep->asked)
+		snprintf(asked, sizeof(asked), ", not %zu", sweep->asked);
+	print_text(stderr, "dwell load: --sweep: %zu steps, from %s to %s%s", sweep->count,
+		   sweep->steps[0].text, sweep->steps[sweep->count - 1].text, asked);
+	if (sweep->count < KNEE_POINTS_LEAST)
+		print_text(stderr, ": a knee is looked for from %d on", KNEE_POINTS_LEAST);
+	print_text(stderr, "\n");
+}
+
 int load_sweep(struct load *load)
 {
 	const struct load_options *options = &load->options;
@@ -258,6 +274,8 @@ int load_sweep(struct load *load)
 	course.known.seed = course.seed;
 	if (result >= 0)
 		result = check_steps(&course, &error);
+	if (result >= 0 && !options->quiet)
+		say_lacking(&course.sweep);
 	if (result >= 0)
 		result = options->dry_run ? print_steps(&course, &error)
 					  : sweep_here(&course, &error);

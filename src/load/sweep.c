@@ -24,6 +24,7 @@
 struct bounds {
 	double low, high;
 	uint64_t steps;
+	bool steps_given;
 };
 
 static int bad(const char *text, struct error *error)
@@ -74,6 +75,7 @@ static int parse_bounds(struct bounds *bounds, const struct param *param, const 
 	bounds->steps = SWEEP_STEPS_DEFAULT;
 	if (!points || points == text || (size_t)(points - text) >= sizeof(from))
 		return bad(text, error);
+	bounds->steps_given = colon != NULL;
 	if (colon) {
 		bounds->steps = strtoull(colon + 1, &end, 10);
 		if (!isdigit((unsigned char)colon[1]) || *end || bounds->steps < 2 ||
@@ -130,6 +132,7 @@ static int make_steps(struct sweep *sweep, const struct spec_value *value,
 	sweep->steps = calloc(bounds->steps, sizeof(*sweep->steps));
 	if (!sweep->steps)
 		return error_set(error, ENOMEM, "out of memory");
+	sweep->asked = bounds->steps_given ? bounds->steps : 0;
 	for (uint64_t i = 0; i < bounds->steps; i++) {
 		struct sweep_step *step = &sweep->steps[sweep->count];
 		double along = (double)i / (double)(bounds->steps - 1);

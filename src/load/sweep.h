@@ -53,6 +53,7 @@ struct sweep {
 	bool has_background; /* it is the load of a group that the spec does not have itself */
 	struct sweep_step *steps;
 	size_t count;
+	size_t asked;	   /* for so many; 0: for none in particular */
 	unsigned int cpus; /* that this process may use */
 	struct sweep_curve *curves;
 	size_t curve_count;

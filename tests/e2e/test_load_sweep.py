@@ -71,6 +71,18 @@ def test_it_is_said_in_sentences(spec):
     assert any(line.startswith("VALUE ") for line in lines)
 
 
+@pytest.mark.parametrize("steps, said", [
+    ("1..2:4", "2 steps, from 1 to 2, not 4: a knee is looked for from 4 on"),
+    ("1..5:7", "5 steps, from 1 to 5, not 7"),
+    ("1..2", "2 steps, from 1 to 2: a knee is looked for from 4 on"),
+    ("1..5", None),
+    ("1..8:4", None),
+])  # fmt: skip
+def test_fewer_steps_than_are_needed_or_asked_for_are_no_secret(steps, said):
+    done = run("load", "--work", "spin-wait", "--sweep", f"workers={steps}", "--dry-run")
+    assert done.returncode == 0 and done.stderr == (f"dwell load: --sweep: {said}\n" if said else ""), done.stderr
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [
