@@ -262,7 +262,7 @@ static int check_spec(struct ab *ab, struct load *load, int side, struct spec *s
 	result = load_given_add(&given, spec, error);
 	if (result >= 0)
 		result = plan_check(spec, &load->topology, !load->options.dry_run, error);
-	if (result >= 0)
+	if (result >= 0 && !ab->options->dry_run)
 		result = cgroups_check(spec, error);
 	if (result >= 0 && side == 0)
 		ab->seed = spec->seed_given ? spec->seed : clock_realtime_ns() % 1000000000;

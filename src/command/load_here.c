@@ -166,7 +166,7 @@ int load_prepare(struct load *load, struct error *error)
 		spec->seed = clock_realtime_ns() % 1000000000;
 	if (result >= 0)
 		result = plan_check(spec, &load->topology, !load->options.dry_run, error);
-	if (result >= 0)
+	if (result >= 0 && !load->options.dry_run)
 		result = cgroups_check(spec, error);
 	return result;
 }

@@ -7,6 +7,7 @@
 
 #include "base/duration.h"
 #include "base/print.h"
+#include "load/cgroups.h"
 #include "load/checks.h"
 #include "load/plan.h"
 
@@ -149,6 +150,7 @@ static void print_checks(const struct spec_checks *checks)
 int load_print_plan(const struct spec *spec, const struct topology *topology, struct error *error)
 {
 	struct planner planner;
+	struct error lacking = {""};
 	char duration[16];
 	int result = 0;
 
@@ -162,5 +164,8 @@ int load_print_plan(const struct spec *spec, const struct topology *topology, st
 		result = print_phase(&planner, &spec->phases.items[i], i + 1, error);
 	puts("Checks:\n  every worker reports");
 	print_checks(&spec->checks);
+	/* a plan may be for another machine, or a guest */
+	if (result >= 0 && cgroups_check(spec, &lacking) < 0)
+		print_text(stderr, "dwell load: it cannot run here: %s\n", lacking.text);
 	return result;
 }

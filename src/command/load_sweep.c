@@ -153,7 +153,7 @@ static int check_steps(struct course *course, struct error *error)
 		result = spec_set_value(spec, course->sweep.name, step->text, error);
 		if (result >= 0)
 			result = plan_check(spec, &load->topology, !load->options.dry_run, error);
-		if (result >= 0)
+		if (result >= 0 && !load->options.dry_run)
 			result = cgroups_check(spec, error);
 		if (result < 0)
 			return error_wrap(error, result, "--sweep, at %s", step->text);

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -379,6 +380,20 @@ def test_observed_states_are_part_of_the_report():
     for worker in load.workers:
         assert list(worker["observed"]["states_ns"]) == STATES
         assert sum_ns(worker["observed"]["states_ns"]) == worker["observed"]["observed_ns"]
+
+
+@pytest.mark.skipif(not CGROUPS or not shutil.which("unshare"), reason="cgroup v2 is not mounted, or unshare is not installed")
+def test_a_plan_is_printed_also_where_it_cannot_run(tmp_path):
+    path = spec(tmp_path, "cgroups: [{name: a, cpu_weight: 300, work: spin-wait}]\nduration: 1s\n")
+    unmounted = "; ".join(["set -e", *(f"umount -l '{mount}'" for mount in CGROUPS), 'exec "$0" "$@"'])
+    for arguments in ([path], ["--ab", path, path], [path, "--sweep", "workers=1..4:4"]):
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", unmounted, DWELL, "load", "--dry-run", *arguments],
+                              capture_output=True, text=True, timeout=30)
+        assert done.returncode == 0 and "x spin-wait" in done.stdout, done
+        lines = set(done.stderr.splitlines())
+        assert len(lines) == 1 and lines.pop().startswith("dwell load: it cannot run here: cgroup v2 is not mounted"), done.stderr
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", unmounted, DWELL, "load", path], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1 and "cgroup v2 is not mounted" in done.stderr and not done.stdout, done
 
 
 def test_list_dry_run_and_print():
