@@ -367,10 +367,10 @@ void text_html(struct output *out, const char *text)
 	}
 }
 
-void text_csv(struct output *out, const char *text)
+static void write_csv(struct output *out, const char *text, bool has_lines)
 {
 	size_t length = strlen(text);
-	int quote = strpbrk(text, ",\" ") != NULL;
+	int quote = strpbrk(text, has_lines ? ",\" \n" : ",\" ") != NULL;
 
 	if (!quote && is_plain(text, length) && !strchr("=+-@", *text)) {
 		output_bytes(out, text, length);
@@ -386,7 +386,7 @@ void text_csv(struct output *out, const char *text)
 		uint32_t character;
 		size_t bytes = text_decode(text, length, &character);
 
-		if (text_is_hostile(character))
+		if (text_is_hostile(character) && !(has_lines && character == '\n'))
 			output_char(out, '?');
 		else
 			output_bytes(out, text, bytes);
@@ -397,6 +397,16 @@ void text_csv(struct output *out, const char *text)
 	}
 	if (quote)
 		output_char(out, '"');
+}
+
+void text_csv(struct output *out, const char *text)
+{
+	write_csv(out, text, false);
+}
+
+void text_csv_lines(struct output *out, const char *text)
+{
+	write_csv(out, text, true);
 }
 
 uint64_t text_hash(const char *text)

@@ -88,6 +88,8 @@ void text_html(struct output *out, const char *text);
 /* As a CSV field (RFC 4180): quoted when needed; controls and invalid bytes become '?'. What a
  * spreadsheet would run as a formula (=, +, - or @ comes first) gets a ' before it. */
 void text_csv(struct output *out, const char *text);
+/* The same of a text of several lines, whose ends stay; the field is then no line of its own. */
+void text_csv_lines(struct output *out, const char *text);
 
 /* Any hash of a text, the same everywhere: FNV-1a. Who chooses the text can make two collide. */
 uint64_t text_hash(const char *text);

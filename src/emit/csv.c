@@ -15,7 +15,7 @@ static void csv_begin(const struct emit *emit)
 	output_char(emit->out, '\n');
 }
 
-static void write_value(struct output *out, const struct value *value)
+static void write_value(struct output *out, const struct field *field, const struct value *value)
 {
 	switch (value->kind) {
 	case VALUE_NUMBER:
@@ -32,7 +32,10 @@ static void write_value(struct output *out, const struct value *value)
 		output_format(out, "%.4f", value->real);
 		break;
 	case VALUE_STRING:
-		text_csv(out, value->string);
+		if (field->flags & FIELD_OF_LINES)
+			text_csv_lines(out, value->string);
+		else
+			text_csv(out, value->string);
 		break;
 	case VALUE_BOOL:
 		output_string(out, value->number ? "true" : "false");
@@ -45,9 +48,11 @@ static void write_value(struct output *out, const struct value *value)
 static void csv_row(const struct emit *emit)
 {
 	for (size_t i = 0; i < emit->columns.count; i++) {
+		const struct column *column = &emit->columns.items[i];
+
 		if (i)
 			output_char(emit->out, ',');
-		write_value(emit->out, &emit->values[i]);
+		write_value(emit->out, column->fields[column->depth - 1], &emit->values[i]);
 	}
 	output_char(emit->out, '\n');
 }

@@ -70,7 +70,8 @@ enum field_flag {
 	FIELD_OF_ROWS = 1 << 1, /* in CSV and JSON lines each row of the table has it too */
 	FIELD_NEVER_NULL = 1 << 2,
 	FIELD_ON_REQUEST =
-		1 << 3, /* a column only where --fields names it, and nothing to sort by */
+		1 << 3,		 /* a column only where --fields names it, and nothing to sort by */
+	FIELD_OF_LINES = 1 << 4, /* its text has several, which CSV keeps */
 };
 
 /* Room for ,"key": and a NUL of the longest key there is. */

@@ -150,7 +150,8 @@ static const struct field scheduler_fields[] = {
 		       "alive, died, stopped or not-started"),
 	MAYBE_UNKNOWN(scheduler_after_ns, "after_ns", "when it was found dead"),
 	POINTER_MEMBER(struct matrix_guest, scheduler_reason, "reason", "of its end"),
-	POINTER_MEMBER(struct matrix_guest, dump, "dump", "what the kernel wrote about it"),
+	POINTER_MEMBER(struct matrix_guest, dump, "dump", "what the kernel wrote about it",
+		       .flags = FIELD_OF_LINES),
 };
 
 static const struct schema scheduler_schema = {

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`dwell guest --matrix`: what it does with its guests, whatever these do. A stand-in says how they end."""
 import contextlib
+import csv
+import io
 import json
 import os
 import pathlib
@@ -41,6 +43,7 @@ def test_every_combination_has_a_verdict_and_its_reason(tmp_path):
         assert found["fail"]["checks"][0]["text"] == "spin-wait: worker 53: worst 3.20s, limit 2.00s"
         assert found["died"]["reason"] == "runtime error (stall)"
         assert found["died"]["guest"]["scheduler"]["dump"].startswith("sched_ext: scx_fake disabled")
+        assert "\n" in found["died"]["guest"]["scheduler"]["dump"].strip()
         assert found["error"]["reason"] == "the guest did not boot within 60s"
         assert found["unstarted"]["reason"] == "the verifier refuses it"
         assert "so strange" in found["strange"]["reason"] and "about to crash" in found["crash"]["reason"]
@@ -51,6 +54,9 @@ def test_every_combination_has_a_verdict_and_its_reason(tmp_path):
     assert report["verdicts"] == {"pass": 2, "fail": 2, "died": 2, "inconclusive": 2, "error": 10, "skipped": 9, "not_run": 0}
     assert json.loads(matrix.out.read_text()) == report
     assert matrix.left() == []
+    rows = csv.DictReader(io.StringIO(matrix.run("--out", matrix.out, "--resume", "--format", "csv", "--accel", "tcg", "--append", "nokaslr a", "--max-cpus", 8).stdout))
+    dumps = [row["guest.scheduler.dump"] for row in rows]
+    assert [dump for dump in dumps if dump] == [cells[topology, "died"]["guest"]["scheduler"]["dump"] for topology in ("tiny-2llc", "1n1l2c1t")]
 
 
 def test_each_guest_is_started_with_what_it_is_to_be(tmp_path):

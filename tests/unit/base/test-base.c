@@ -462,6 +462,9 @@ CASE(csv_quotes_what_it_must)
 	output_char(&out, '|');
 	text_csv(&out, "a=1");
 	assert_non_null(strstr(written(&out), "|'=1+1|\"'@SUM(A1,A2)\"|'-bash|a=1"));
+	output_char(&out, '|');
+	text_csv_lines(&out, "a\nb\033\n");
+	assert_non_null(strstr(written(&out), "a=1|\"a\nb?\n\""));
 	output_release(&out);
 }
 
