@@ -81,12 +81,27 @@ bool card_is_to_the_right(int column)
 	return column >= 4 && column <= 6;
 }
 
+/* Where none is, an order of the medians would be one of chance. */
+static bool any_decided(const struct matrix_scores *scores)
+{
+	for (size_t i = 0; i < scores->count; i++)
+		if (scores->items[i].change.verdict == LOAD_BETTER ||
+		    scores->items[i].change.verdict == LOAD_WORSE)
+			return true;
+	return false;
+}
+
 void card_write_ranks(struct output *out, const struct card *card, card_text_writer write)
 {
 	const struct matrix *matrix = card->matrix;
 	const struct matrix_scores *scores = card->scores;
 	const char *before = "";
 
+	if (!any_decided(scores)) {
+		if (scores->count)
+			output_string(out, "no ranking: nothing is better or worse");
+		return;
+	}
 	for (size_t i = 0; scores->mean_ranks && i < matrix->schedulers.count; i++) {
 		char name[CARD_CELL_BYTES];
 

@@ -153,6 +153,17 @@ def test_schedulers_are_scored_against_the_kernels_own(tmp_path):
     assert "migrations" not in table and "mean rank in throughput" in table
 
 
+def test_where_nothing_is_decided_there_is_no_ranking(tmp_path):
+    matrix = scored(tmp_path, "rate-800", repeat=2)
+    assert matrix.run("--out", matrix.out).returncode == 0
+    for name in ("card.md", "card.html"):
+        matrix.run("--out", matrix.out, "--resume", "--scorecard", name)
+        card = (tmp_path / name).read_text()
+        assert "undecided" in card and "mean rank" not in card and "no ranking: nothing is better or worse" in card, card
+    table = matrix.run("--out", matrix.out, "--resume").stdout
+    assert "mean rank" not in table and "no ranking: nothing is better or worse" in table, table
+
+
 def test_runs_alternate(tmp_path):
     matrix = scored(tmp_path, "rate-800", repeat=2)
     matrix.run("--jobs", 1)
