@@ -36,10 +36,11 @@ struct worker_report {
 	uint32_t tid;
 	uint64_t work_units;
 	uint64_t iterations;
-	uint64_t began_ns;     /* CLOCK_MONOTONIC */
-	uint64_t cpu_time_ns;  /* CLOCK_THREAD_CPUTIME_ID, over the work */
-	uint64_t wall_time_ns; /* from the end of its setup to the end of its loop */
-	uint64_t paused_ns;    /* of it frozen by an op, so no fault */
+	uint64_t began_ns;    /* CLOCK_MONOTONIC */
+	uint64_t cpu_time_ns; /* CLOCK_THREAD_CPUTIME_ID, over the work */
+	/* from the end of its setup to the end of its loop, and what it was frozen before that */
+	uint64_t wall_time_ns;
+	uint64_t paused_ns; /* of it frozen by an op, so no fault */
 	uint64_t migration_count;
 	uint64_t looks;	     /* at the clock: without any, gaps and migrations are not known */
 	uint64_t max_gap_ns; /* between two looks at the clock; without what it asked to sleep */

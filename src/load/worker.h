@@ -47,6 +47,9 @@ struct worker_slot {
 	uint32_t part;	       /* the parent's: which of its parts counts */
 	uint32_t pad;
 	struct pauses pauses; /* the parent's */
+	/* The parent's: how long it had been frozen when it was let begin; UINT64_MAX: it was then,
+	 * and begins with the thaw. */
+	uint64_t paused_at_start_ns;
 } __attribute__((aligned(64)));
 
 /* or neighbours would take the line from each other with every iteration */

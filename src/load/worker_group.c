@@ -271,6 +271,13 @@ int worker_group_start(struct worker_group *worker_group, struct error *error)
 		return error_set(error, ENOMEM, "out of memory");
 	worker_group->numa_migrated_measured = machine_numa_migrated(&worker_group->numa_migrated);
 	worker_group->started_ns = clock_monotonic_ns();
+	for (unsigned int i = 0; i < worker_group->forked; i++) {
+		struct worker_slot *slot = shared_slot(&worker_group->shared, i);
+		uint64_t now_ns = worker_group->started_ns;
+
+		slot->paused_at_start_ns =
+			worker_group->frozen ? UINT64_MAX : pauses_until(&slot->pauses, &now_ns);
+	}
 	while (left) {
 		ssize_t written = write(worker_group->start_fd, bytes, left);
 

@@ -207,7 +207,7 @@ static void work(struct worker_life *worker_life)
 	struct schedstat before, after;
 	cleanup_close int schedstat = schedstat_open();
 	bool measured;
-	uint64_t cpu_ns, ended_ns, paused_ns;
+	uint64_t cpu_ns, ended_ns, before_ns, paused_ns;
 
 	/* what the kernel counts is of no more than the time by the clock, at both ends: a worker
 	 * that is preempted here has no share above 100 % */
@@ -217,7 +217,10 @@ static void work(struct worker_life *worker_life)
 	worker->delay_ns = measured ? before.delay_ns : 0;
 	worker->delay_read_ns = report->began_ns;
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	paused_ns = worker->excused_ns;
+	before_ns = worker->excused_ns;
+	paused_ns = worker->slot->paused_at_start_ns;
+	if (paused_ns > before_ns)
+		paused_ns = before_ns;
 	if (worker->type->flags & WORK_BYPASS)
 		worker->type->iterate(worker); /* and it returns when it likes */
 	else
@@ -232,9 +235,10 @@ static void work(struct worker_life *worker_life)
 	/* both together: their difference is the time off the CPU */
 	report->cpu_time_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns + report->program_user_ns +
 			      report->program_system_ns;
+	/* its time is also that in which it was frozen after its start, and could not begin yet */
 	ended_ns = clock_monotonic_ns();
 	report->paused_ns = worker_paused_until(worker, &ended_ns) - paused_ns;
-	report->wall_time_ns = ended_ns - report->began_ns;
+	report->wall_time_ns = ended_ns - report->began_ns + before_ns - paused_ns;
 	__atomic_store_n(&worker->slot->stopped, 1, __ATOMIC_RELEASE);
 	if (!report->schedstat_measured)
 		return;

@@ -106,6 +106,18 @@ checks: {not-starved: true, max-gap: 400ms}
     assert load.workers[0]["wall_time_ns"] < 0.7e9
 
 
+def test_frozen_before_its_first_instruction_it_has_been_there(tmp_path):
+    """Whether it came to that before the freeze is a matter of luck: its shares of the time are no other ones then."""
+    load = Load(spec(tmp_path, """
+cgroups:
+  - {name: a, work: {type: spin-wait, workers: 8}}
+phases:
+  - {ops: [{freeze: a}], hold: 500ms}
+"""))
+    for worker in load.workers:
+        assert worker["paused_ns"] >= 0.5e9 and worker["wall_time_ns"] >= worker["paused_ns"], worker
+
+
 def test_an_affinity_is_set_for_workers_that_have_just_been_let_begin(tmp_path):
     cpu = max(os.sched_getaffinity(0))
     load = Load(spec(tmp_path, f"""
