@@ -48,6 +48,14 @@ static void remove_orphan(const struct orphan *orphan)
 	cgroups_remove_tree(orphan->path);
 }
 
+void cgroups_sweep(const char *parent)
+{
+	char mount[PATH_MAX];
+
+	if (parent || mount_find("cgroup2", NULL, mount, sizeof(mount)))
+		owner_sweep(parent ? parent : mount, remove_orphan);
+}
+
 int cgroups_init(struct cgroups *cgroups, const char *parent, struct error *error)
 {
 	char mount[PATH_MAX];
@@ -66,7 +74,6 @@ int cgroups_init(struct cgroups *cgroups, const char *parent, struct error *erro
 		return error_set(error, ENOMEM, "out of memory");
 	if (!parent)
 		parent = cgroups->mount;
-	owner_sweep(parent, remove_orphan);
 	return make_root(cgroups, parent, error);
 }
 

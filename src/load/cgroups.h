@@ -33,9 +33,12 @@ struct cgroups {
 #define cleanup_cgroups cleanup(cgroups_release)
 
 /*
- * Makes the run's directory below `parent` (NULL: the root of the cgroup v2 tree). Removes those
- * that runs left which were killed together with all that could have tidied up.
+ * Removes what runs left below `parent` (NULL: the root of the cgroup v2 tree) that were killed
+ * together with all that could have tidied up.
  */
+void cgroups_sweep(const char *parent);
+
+/* Makes the run's directory below `parent`. */
 int cgroups_init(struct cgroups *cgroups, const char *parent, struct error *error) must_check;
 
 /* own_throttled_ns() of the cgroups around its own. */

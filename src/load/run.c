@@ -315,6 +315,9 @@ static int prepare(struct run *run, struct error *error)
 	if (result >= 0)
 		result = scratch_make(scratch, run->options->scratch, error);
 	run->scratch = *scratch;
+	/* those of a run with cgroups may wait for one without */
+	if (result >= 0)
+		cgroups_sweep(run->options->cgroup_root);
 	if (result >= 0 && spec_needs_cgroups(run->spec))
 		result = cgroups_init(&run->cgroups, run->options->cgroup_root, error);
 	if (result >= 0 && run->guarded && run->cgroups.root)

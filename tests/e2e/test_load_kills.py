@@ -215,7 +215,8 @@ def test_two_of_its_processes_may_be_killed_at_once(tmp_path, scratch):
     assert killed
 
 
-def test_what_a_run_left_that_was_killed_as_a_whole_is_removed_by_the_next(tmp_path, scratch):
+@pytest.mark.parametrize("following", (["steady"], ["--work", "spin-wait"]), ids=("with cgroups", "without"))
+def test_what_a_run_left_that_was_killed_as_a_whole_is_removed_by_the_next(tmp_path, scratch, following):
     if not CGROUPS:
         pytest.skip("cgroup v2 is not mounted")
     process = start(workload(tmp_path, scratch, "60s"), "--scratch", scratch)
@@ -233,7 +234,7 @@ def test_what_a_run_left_that_was_killed_as_a_whole_is_removed_by_the_next(tmp_p
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
     process.communicate(timeout=20)
-    assert run("load", "steady", "-d", "100ms", "--scratch", scratch).returncode == 0
+    assert run("load", *following, "-d", "100ms", "--scratch", scratch).returncode == 0
     assert [path for mount in CGROUPS for path in mount.glob("dwell-load.*")] == []
     assert list(scratch.glob("dwell-load.*")) == []
 
