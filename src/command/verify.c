@@ -89,8 +89,9 @@ static int verify_run_command(int argc, char **argv)
 	code = verify_run(&result, &verify.options, &error);
 	status_line_clear(&verify.line);
 	if (code >= 0) {
-		store(&result);
 		code = result_print(&verify.output, &kind, &result, &error);
+		/* that it could not be is a remark on what has been said */
+		store(&result);
 	}
 	if (code >= 0)
 		code = (int)verdict_exit_code(result.verdict);

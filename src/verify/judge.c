@@ -169,17 +169,20 @@ static void describe_error(char *into, size_t room, const struct truth *truth,
 			 (unsigned long long)lost);
 }
 
-static void count_round(struct pattern_result *result, const char *why)
+/* `percent`: of a state's time that is wrong; 0: something else is. */
+static void count_round(struct pattern_result *result, const char *why, double percent)
 {
-	if (!result->wrong_rounds.count)
+	if (!result->wrong_rounds.count || percent > result->wrong_percent) {
 		snprintf(result->wrong, sizeof(result->wrong), "%s", why);
+		result->wrong_percent = percent;
+	}
 	rounds_add(&result->wrong_rounds, result->round);
 }
 
 void judge_round(struct pattern_result *result, enum verdict verdict, bool wrong, const char *why)
 {
 	if (wrong)
-		count_round(result, why);
+		count_round(result, why, 0);
 	conclude(result, verdict, why);
 }
 
@@ -205,9 +208,10 @@ static void judge_metrics(struct pattern_result *result, const struct truth *tru
 {
 	enum state worst = judgement->worst;
 	double error = worst == STATES ? 0 : judgement->errors[worst];
+	bool is_largest = fabs(error) >= result->error_percent && worst != STATES;
 	char why[sizeof(result->why)] = "";
 
-	if (fabs(error) >= result->error_percent && worst != STATES) {
+	if (is_largest) {
 		result->error_percent = fabs(error);
 		result->worst = worst;
 	}
@@ -215,7 +219,11 @@ static void judge_metrics(struct pattern_result *result, const struct truth *tru
 		result->wrong_state |= judgement->errors[state] > limit_percent;
 	if (fabs(error) > limit_percent) {
 		describe_error(why, sizeof(why), truth, judgement, 0);
-		conclude(result, VERDICT_FAIL, why);
+		/* the error that the figures have */
+		if (is_largest && result->verdict == VERDICT_FAIL)
+			set_verdict(result, VERDICT_FAIL, why);
+		else
+			conclude(result, VERDICT_FAIL, why);
 	} else if (truth->state != STATES) {
 		/* what its helpers did alone says nothing of the pattern */
 		conclude(result, VERDICT_PASS, "");
@@ -322,7 +330,7 @@ static void judge_latency(struct pattern_result *result, const struct truth *tru
 		(void)is_percentile(truth, row, 0.99, tolerance_ns, why, sizeof(why));
 	/* by what was lost, perhaps: not where it is wrong each time */
 	if (*why && lost) {
-		count_round(result, why);
+		count_round(result, why, 0);
 		if (result->verdict == VERDICT_PASS)
 			result->verdict = VERDICT_SKIP;
 		return conclude(result, VERDICT_INCONCLUSIVE, why);
@@ -333,7 +341,7 @@ static void judge_latency(struct pattern_result *result, const struct truth *tru
 	if (!*why)
 		return;
 	result->latency_wrong = true;
-	count_round(result, why);
+	count_round(result, why, 0);
 	conclude(result, VERDICT_FAIL, why);
 }
 
@@ -350,7 +358,7 @@ static void judge_blame(struct pattern_result *result, const struct truth *truth
 	}
 	if (!*why)
 		return;
-	count_round(result, why);
+	count_round(result, why, 0);
 	conclude(result, verdict, why);
 }
 
@@ -376,7 +384,7 @@ bool judge_add(struct pattern_result *result, const struct truth *truth, const s
 		fabs(ret_judgement->errors[ret_judgement->worst]) > limit_percent;
 	if (wrong) {
 		describe_error(why, sizeof(why), truth, ret_judgement, lost);
-		count_round(result, why);
+		count_round(result, why, fabs(ret_judgement->errors[ret_judgement->worst]));
 	}
 	if (ret_judgement->open_percent > limit_percent || (wrong && lost)) {
 		if (!wrong || !lost)
@@ -406,8 +414,10 @@ void judge_end(struct pattern_result *result, unsigned int rounds)
 	if (rounds < 3)
 		return;
 	/* not for what the machine left open in one of them */
-	if (result->verdict == VERDICT_INCONCLUSIVE && result->wrong_rounds.count == rounds)
+	if (result->verdict == VERDICT_INCONCLUSIVE && result->wrong_rounds.count == rounds) {
 		set_verdict(result, VERDICT_FAIL, result->wrong);
+		result->error_percent = fmax(result->error_percent, result->wrong_percent);
+	}
 	/* chance, unless it was judged in no other: a device may be slow enough in one alone */
 	if (result->verdict == VERDICT_FAIL && result->wrong_rounds.count == 1 &&
 	    !result->reason_wrong && !result->unseen &&

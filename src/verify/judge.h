@@ -105,10 +105,18 @@ struct pattern_result {
 	struct rounds blame_rounds; /* blame was judged */
 	/* number, percentiles and maximum of its waits for a CPU */
 	bool latency_judged, latency_wrong;
-	double latency_error_percent;		     /* of the longest wait, against that wait */
-	char why[TRUTH_TEXT_BYTES + REASON_BYTES];   /* it did not pass */
-	char wrong[TRUTH_TEXT_BYTES + REASON_BYTES]; /* in the first of the rounds above */
+	double latency_error_percent;		   /* of the longest wait, against that wait */
+	char why[TRUTH_TEXT_BYTES + REASON_BYTES]; /* it did not pass */
+	/* In the rounds above, by the largest error, else the first. */
+	char wrong[TRUTH_TEXT_BYTES + REASON_BYTES];
+	double wrong_percent; /* 0: it is no error of a state's time */
 };
+
+/* Else its threads were not judged. */
+static inline bool pattern_has_error(const struct pattern_result *result)
+{
+	return result->threads || result->error_percent > 0;
+}
 
 /*
  * Adds a thread, `row` as dwell measured it (NULL: not at all), in a round in which dwell lost

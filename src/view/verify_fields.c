@@ -35,7 +35,8 @@ static void value_judged(struct value *value, const struct item *item, double pe
 	value_real(value, pattern_of(item)->threads ? percent : NAN);
 }
 
-VALUE_GETTER(get_error, value_judged, item, pattern_of(item)->error_percent)
+VALUE_GETTER(get_error, value_real,
+	     pattern_has_error(pattern_of(item)) ? pattern_of(item)->error_percent : NAN)
 VALUE_GETTER(get_open, value_judged, item, pattern_of(item)->open_percent)
 VALUE_GETTER(get_unknown, value_judged, item, pattern_of(item)->unknown_percent)
 

@@ -61,7 +61,7 @@ static void write_pattern(struct output *out, const struct pattern_result *patte
 {
 	char error[PERCENT_BYTES];
 
-	percent_text(error, pattern->threads ? pattern->error_percent : NAN);
+	percent_text(error, pattern_has_error(pattern) ? pattern->error_percent : NAN);
 	output_format(out, "%-12s  %-16s  %9s  %s\n", verdict_names[pattern->verdict],
 		      pattern->name, error, *pattern->why ? pattern->why : pattern->seen_reason);
 }

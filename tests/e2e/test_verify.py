@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import time
 
@@ -141,6 +142,15 @@ def test_list_and_mistakes():
     }.items():
         done = run("verify", *arguments)
         assert done.returncode == 2 and message in done.stderr, (arguments, done.stderr)
+
+
+@pytest.mark.skipif(not shutil.which("unshare"), reason="unshare is not installed")
+def test_that_the_result_is_not_kept_is_said_last():
+    """As in a guest, which has no /var/lib: it is a remark, and the result comes first."""
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o ro none /var/lib; exec "$0" verify --quick', DWELL],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200)
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("dwell ") and lines[-1].startswith("dwell verify: /var/lib/dwell/verify.json is not written: "), lines
 
 
 def test_without_privileges():

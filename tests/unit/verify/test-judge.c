@@ -217,6 +217,41 @@ static void test_what_was_wrong_once_may_be_chance(void **state)
 	assert_int_equal(result.verdict, VERDICT_FAIL);
 }
 
+static void test_the_error_that_is_shown_is_the_one_that_is_described(void **state)
+{
+	struct truth truth = sleeper();
+	struct row small = row_of(&truth), large = small;
+	struct interval interval = {.session = &everything};
+	struct pattern_result result = {.round = 1, .state = STATES, .worst = STATES};
+	struct thread_judgement judgement;
+
+	(void)state;
+	small.states_ns[STATE_SLEEP] -= WALL / 50;
+	small.states_ns[STATE_DISK] += WALL / 50;
+	large.states_ns[STATE_SLEEP] -= WALL / 5;
+	large.states_ns[STATE_IDLE] += WALL / 5;
+	assert_true(judge_add(&result, &truth, &small, &interval, 1, &judgement));
+	result.round = 2;
+	assert_true(judge_add(&result, &truth, &large, &interval, 1, &judgement));
+	assert_true(fabs(result.error_percent - 20) < 0.001);
+	assert_string_equal(result.why, "nap: idle is off by +20.00 % of its time");
+	result.round = 3;
+	assert_true(judge_add(&result, &truth, &small, &interval, 1, &judgement));
+	assert_string_equal(result.why, "nap: idle is off by +20.00 % of its time");
+
+	/* also where it was lost in each round, and none of them counts for itself */
+	result = (struct pattern_result){.state = STATES, .worst = STATES};
+	interval.losses.transitions = 1;
+	for (result.round = 1; result.round <= 3; result.round++)
+		assert_false(judge_add(&result, &truth, result.round == 2 ? &large : &small,
+				       &interval, 1, &judgement));
+	assert_int_equal(result.verdict, VERDICT_INCONCLUSIVE);
+	judge_end(&result, 3);
+	assert_int_equal(result.verdict, VERDICT_FAIL);
+	assert_true(pattern_has_error(&result) && fabs(result.error_percent - 20) < 0.001);
+	assert_non_null(strstr(result.why, "idle is off by +20.00 %"));
+}
+
 static void test_blame_that_was_wrong_once_is_chance_if_it_was_right_in_another(void **state)
 {
 	struct truth truth = sleeper();
@@ -412,6 +447,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_right_metrics_pass),
+		cmocka_unit_test(test_the_error_that_is_shown_is_the_one_that_is_described),
 		cmocka_unit_test(test_time_in_another_state_fails),
 		cmocka_unit_test(test_small_errors_pass_and_count),
 		cmocka_unit_test(test_time_before_the_first_reading_is_open),
