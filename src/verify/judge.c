@@ -407,7 +407,12 @@ bool judge_add(struct pattern_result *result, const struct truth *truth, const s
 	return true;
 }
 
-void judge_end(struct pattern_result *result, unsigned int rounds)
+static bool may_be_chance(const struct pattern_result *result, unsigned int rounds, bool hides)
+{
+	return result->wrong_rounds.count == 1 || (hides && result->wrong_rounds.count < rounds);
+}
+
+void judge_end(struct pattern_result *result, unsigned int rounds, bool hides)
 {
 	if (result->verdict == VERDICT_SKIP && !*result->why)
 		snprintf(result->why, sizeof(result->why), "it has not reported anything");
@@ -419,7 +424,7 @@ void judge_end(struct pattern_result *result, unsigned int rounds)
 		result->error_percent = fmax(result->error_percent, result->wrong_percent);
 	}
 	/* chance, unless it was judged in no other: a device may be slow enough in one alone */
-	if (result->verdict == VERDICT_FAIL && result->wrong_rounds.count == 1 &&
+	if (result->verdict == VERDICT_FAIL && may_be_chance(result, rounds, hides) &&
 	    !result->reason_wrong && !result->unseen &&
 	    !(result->blame_wrong && result->blame_rounds.count == 1)) {
 		result->verdict = VERDICT_INCONCLUSIVE;

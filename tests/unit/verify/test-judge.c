@@ -182,14 +182,14 @@ static void test_losses_excuse_what_is_wrong_now_and_then(void **state)
 	wrong.states_ns[STATE_SLEEP] = 0;
 	for (result.round = 1; result.round <= 3; result.round++)
 		assert_false(judge_add(&result, &truth, &wrong, &interval, 1, &judgement));
-	judge_end(&result, 3);
+	judge_end(&result, 3, false);
 	assert_int_equal(result.verdict, VERDICT_FAIL); /* each time */
 	result = (struct pattern_result){.round = 1, .state = STATES, .worst = STATES};
 	assert_false(judge_add(&result, &truth, &wrong, &interval, 1, &judgement));
 	assert_int_equal(result.verdict, VERDICT_INCONCLUSIVE);
 	result.round = 2;
 	assert_true(judge_add(&result, &truth, &right, &interval, 1, &judgement));
-	judge_end(&result, 2);
+	judge_end(&result, 2, false);
 	assert_int_equal(result.verdict, VERDICT_PASS);
 }
 
@@ -208,12 +208,19 @@ static void test_what_was_wrong_once_may_be_chance(void **state)
 	assert_int_equal(result.verdict, VERDICT_FAIL);
 	for (result.round = 2; result.round <= 3; result.round++)
 		assert_true(judge_add(&result, &truth, &right, &interval, 1, &judgement));
-	judge_end(&result, 3);
+	judge_end(&result, 3, false);
 	assert_int_equal(result.verdict, VERDICT_INCONCLUSIVE);
 	assert_true(result.error_percent > 50); /* and stays in the figures */
 	result.verdict = VERDICT_FAIL;
 	result.wrong_rounds.count = 2;
-	judge_end(&result, 3);
+	judge_end(&result, 3, false);
+	assert_int_equal(result.verdict, VERDICT_FAIL);
+	/* which a host may have done that does not say what it takes; but not each time */
+	judge_end(&result, 3, true);
+	assert_int_equal(result.verdict, VERDICT_INCONCLUSIVE);
+	result.verdict = VERDICT_FAIL;
+	result.wrong_rounds.count = 3;
+	judge_end(&result, 3, true);
 	assert_int_equal(result.verdict, VERDICT_FAIL);
 }
 
@@ -246,7 +253,7 @@ static void test_the_error_that_is_shown_is_the_one_that_is_described(void **sta
 		assert_false(judge_add(&result, &truth, result.round == 2 ? &large : &small,
 				       &interval, 1, &judgement));
 	assert_int_equal(result.verdict, VERDICT_INCONCLUSIVE);
-	judge_end(&result, 3);
+	judge_end(&result, 3, false);
 	assert_int_equal(result.verdict, VERDICT_FAIL);
 	assert_true(pattern_has_error(&result) && fabs(result.error_percent - 20) < 0.001);
 	assert_non_null(strstr(result.why, "idle is off by +20.00 %"));
@@ -277,7 +284,7 @@ static void test_blame_that_was_wrong_once_is_chance_if_it_was_right_in_another(
 		}
 		assert_int_equal(result.blame_rounds.count, rounds_right + 1);
 		assert_int_equal(result.verdict, VERDICT_FAIL);
-		judge_end(&result, 3);
+		judge_end(&result, 3, false);
 		assert_int_equal(result.verdict,
 				 rounds_right ? VERDICT_INCONCLUSIVE : VERDICT_FAIL);
 		assert_int_equal(result.blame_wrong, !rounds_right);
@@ -430,7 +437,7 @@ static void test_rounds_of_a_pattern_keep_the_worst(void **state)
 	judge_round(&result, VERDICT_SKIP, false, "no end");
 	result.round = 5;
 	judge_round(&result, VERDICT_PASS, false, "");
-	judge_end(&result, 5);
+	judge_end(&result, 5, false);
 	assert_int_equal(result.verdict, VERDICT_FAIL);
 	assert_string_equal(result.why, "1 of 9");
 	assert_int_equal(result.wrong_rounds.count, 3);
@@ -438,7 +445,7 @@ static void test_rounds_of_a_pattern_keep_the_worst(void **state)
 	result = (struct pattern_result){.name = "turns", .worst = STATES};
 	for (result.round = 1; result.round <= 3; result.round++)
 		judge_round(&result, VERDICT_INCONCLUSIVE, true, "0 of 9");
-	judge_end(&result, 3);
+	judge_end(&result, 3, false);
 	assert_int_equal(result.verdict, VERDICT_FAIL);
 	assert_string_equal(result.why, "0 of 9");
 }
