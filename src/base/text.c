@@ -250,7 +250,6 @@ void text_padded(struct output *out, const char *from, size_t columns)
 		output_char(out, ' ');
 }
 
-/* In JSON it stands for itself. */
 /* Of its first `length` bytes. */
 static size_t width_of(const char *text, size_t length)
 {
@@ -289,6 +288,7 @@ void text_wrapped(struct output *out, const char *text, size_t indent, size_t co
 	}
 }
 
+/* In JSON it stands for itself. */
 static bool is_literal(char c)
 {
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';

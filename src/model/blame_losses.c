@@ -36,6 +36,11 @@ static int by_side(const void *left, const void *right, void *data)
 	return order ? order : (a > b) - (a < b);
 }
 
+static bool rests(const struct blame_loss *loss)
+{
+	return loss->ended_ns < loss->total_ns / 2;
+}
+
 static int by_total(const void *left, const void *right)
 {
 	const struct blame_loss *a = left, *b = right;
@@ -43,6 +48,9 @@ static int by_total(const void *left, const void *right)
 
 	if (is_lost != state_is_lost(b->shares[0]->state))
 		return is_lost ? -1 : 1;
+	/* what goes on, most of it, is how a program rests, as a rule */
+	if (rests(a) != rests(b))
+		return rests(a) ? 1 : -1;
 	if (a->total_ns != b->total_ns)
 		return a->total_ns < b->total_ns ? 1 : -1;
 	return (a->shares > b->shares) - (a->shares < b->shares);
@@ -112,6 +120,7 @@ int blame_losses_find(struct blame_losses *ret_losses, const struct interval *in
 
 		loss->count++;
 		loss->total_ns += blame->total_ns;
+		loss->ended_ns += blame->goes_on ? 0 : blame->total_ns;
 	}
 	mark_first(&losses, side);
 	if (losses.count)

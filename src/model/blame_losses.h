@@ -11,7 +11,8 @@ struct blame_loss {
 	const struct blame **shares; /* the largest first */
 	size_t count;
 	uint64_t total_ns;
-	bool is_first; /* of what this party lost, or cost, in any state */
+	uint64_t ended_ns; /* of it in waits that do not go on */
+	bool is_first;	   /* of what this party lost, or cost, in any state */
 };
 
 /* All zeros is empty. The shares are the interval's. */

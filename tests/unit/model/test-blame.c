@@ -778,20 +778,24 @@ CASE(victims_are_counted_once_each_whatever_they_lost)
 
 CASE(who_lost_most_comes_first)
 {
-	struct blame blames[] = {lost_by(1, STATE_LOCK, 250), lost_by(2, STATE_LOCK, 50),
-				 lost_by(2, STATE_LOCK, 240), lost_by(3, STATE_SLEEP, 900)};
+	struct blame blames[] = {lost_by(1, STATE_LOCK, 250), lost_by(2, STATE_LOCK, 150),
+				 lost_by(2, STATE_LOCK, 140), lost_by(3, STATE_SLEEP, 900),
+				 lost_by(4, STATE_LOCK, 400)};
 	struct interval interval = {.blames = blames, .blame_count = ARRAY_SIZE(blames)};
 	cleanup_blame_losses struct blame_losses losses = {0};
 
 	/* as it is printed: with what goes on */
 	blames[2].kind = WIRE_CULPRIT_UNKNOWN;
 	blames[2].goes_on = true;
+	blames[4].goes_on = true;
 	assert_int_equal(blame_losses_find(&losses, &interval, BLAME_SUFFERED, true), 0);
-	assert_int_equal(losses.count, 3);
+	assert_int_equal(losses.count, 4);
 	assert_int_equal(losses.items[0].total_ns, 290);
 	assert_int_equal(losses.items[1].total_ns, 250);
+	/* which goes on, all of it */
+	assert_int_equal(losses.items[2].total_ns, 400);
 	/* what rests has lost nothing */
-	assert_int_equal(losses.items[2].total_ns, 900);
+	assert_int_equal(losses.items[3].total_ns, 900);
 }
 
 int main(void)
