@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include <asm/unistd.h>
+#include <locale.h>
 
 #include "runtime/runtime.h"
 #include "view/blocked_export.h"
@@ -443,6 +444,7 @@ CASE(a_long_cgroup_is_known_by_its_end)
 	struct blame blames[2];
 	const char *text;
 
+	setlocale(LC_ALL, "C.UTF-8");
 	know_cgroup(&session, 1, "/machines/benchmarks-10876/of-tonight/server-a");
 	know_cgroup(&session, 2, "/machines/benchmarks-10876/of-tonight/server-b");
 	for (unsigned int i = 0; i < 2; i++)
