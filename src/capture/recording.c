@@ -195,8 +195,8 @@ static int choose(struct recording *recording, const struct recording_choice *ch
 	struct recording_facts *facts = &recording->facts;
 	int result;
 
-	facts->since_realtime_ns = moment_ns(&choice->since, end_ns);
-	facts->until_realtime_ns = moment_ns(&choice->until, end_ns);
+	facts->since_realtime_ns = moment_ns(&choice->window.since, end_ns);
+	facts->until_realtime_ns = moment_ns(&choice->window.until, end_ns);
 	if (facts->until_realtime_ns && facts->until_realtime_ns <= facts->since_realtime_ns)
 		return error_set(error, EINVAL, "--until is not after --since");
 	choose_files(recording);

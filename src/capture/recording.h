@@ -13,11 +13,16 @@
 
 struct recording;
 
+/* None: from the beginning, to the end. */
+struct recording_window {
+	struct moment since, until;
+};
+
 /* Of files that follow each other: recording_paths.h says what a path may be. */
 struct recording_choice {
 	const char *const *paths;
 	size_t count;
-	struct moment since, until; /* none: from the beginning, to the end */
+	struct recording_window window;
 };
 
 /*

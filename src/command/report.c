@@ -10,6 +10,7 @@
 #include "command/command.h"
 #include "command/parsing.h"
 #include "command/report_html.h"
+#include "command/window_options.h"
 #include "session/replay.h"
 #include "view/view.h"
 
@@ -51,37 +52,15 @@ static int take_by(void *data, const char *value, struct error *error)
 	return parsing_grouping(value, true, &report->by, error);
 }
 
-static int take_since(void *data, const char *value, struct error *error)
-{
-	struct report *report = data;
-
-	return moment_parse(value, &report->choice.since, error);
-}
-
-static int take_until(void *data, const char *value, struct error *error)
-{
-	struct report *report = data;
-
-	return moment_parse(value, &report->choice.until, error);
-}
-
 static const struct command_option report_option_table[] = {
 	TAKEN_OPTION("by", 0, "WHAT", take_by,
 		     "a row per thread, process or cgroup (thread; the page has threads, processes "
 		     "and programs)"),
 	TAKEN_OPTION("format", 0, "FORMAT", take_format, FORMATS_OF_REPORTS " (table)"),
 	ROW_OPTIONS(struct report, " (10 on the page)"),
-	TAKEN_OPTION("since", 0, "TIME", take_since,
-		     "only what was recorded since: 14:05, '2026-11-27 14:05:30', local time or "
-		     "with a Z behind it UTC; or 10m, before the end of the recording"),
-	TAKEN_OPTION("until", 0, "TIME", take_until, "and only until TIME"),
+	OPTIONS_OF(window_option_table, struct report, choice.window),
 	END_OF_OPTIONS,
 };
-
-static bool is_part(const struct recording_choice *choice)
-{
-	return choice->since.kind || choice->until.kind;
-}
 
 /* Rows are sorted where they are, but by what only a column has. */
 static int take_order(struct report *report, struct error *error)
@@ -200,7 +179,7 @@ static int run(struct report *report, struct error *error)
 	if (result >= 0 && !report->summary.intervals)
 		result = error_set(error, EINVAL, "%s has no whole interval%s",
 				   report->choice.paths[0],
-				   is_part(&report->choice) ? " of that time" : "");
+				   window_is_part(&report->choice.window) ? " of that time" : "");
 	if (result >= 0 || (damaged && report->summary.intervals)) {
 		if (summary_end(&report->summary) < 0 ||
 		    findings_find(&report->findings, &report->summary.whole) < 0 ||

@@ -117,7 +117,9 @@ static int show_recording(struct top *top, struct audience audience, struct erro
 	struct replay replay = {.audience = audience,
 				.count = top->options.watch.count,
 				.duration_ns = top->options.watch.duration_ns};
-	int result = replay_open(&replay, top->options.from, error);
+	const struct recording_choice choice = {
+		.paths = &top->options.from, .count = 1, .window = top->options.window};
+	int result = replay_choose(&replay, &choice, error);
 
 	if (result >= 0 && top->options.blame == BLAME_NONE)
 		intervals_ignore_blame(replay.intervals);

@@ -60,6 +60,7 @@ static const struct command_option top_option_table[] = {
 	OPTION_GROUP(4, "Recordings:"),
 	TEXT_OPTION("from", 0, "FILE", struct top_options, from,
 		    "show a recording instead of this machine"),
+	OPTIONS_OF(window_option_table, struct top_options, window),
 	TEXT_OPTION("record", 0, "FILE", struct top_options, record,
 		    "also write what is shown to a recording"),
 	FLAG_OPTION("force", 0, struct top_options, force,
@@ -105,6 +106,8 @@ static int end(void *data, struct error *error)
 			error, EINVAL,
 			"--from shows what was recorded: it takes no target, no command and "
 			"no --record");
+	if (!options->from && window_is_part(&options->window))
+		return error_set(error, EINVAL, "--since and --until are for --from");
 	if (options->from &&
 	    (options->watch.interval_given || options->watch.source != SOURCE_AUTO))
 		return error_set(error, EINVAL,

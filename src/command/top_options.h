@@ -6,17 +6,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "command/watch_options.h"
 #include "command/result_options.h"
+#include "command/watch_options.h"
+#include "command/window_options.h"
 #include "model/group.h"
 #include "view/fields.h"
 #include "view/view.h"
 
 struct top_options {
 	struct watch_options watch;
-	const char *from;   /* a recording; NULL = live */
-	const char *record; /* NULL = no */
-	bool force;	    /* an existing recording is replaced */
+	const char *from;		/* a recording; NULL = live */
+	struct recording_window window; /* of that */
+	const char *record;		/* NULL = no */
+	bool force;			/* an existing recording is replaced */
 	struct result_options output;
 	const struct field *sort;
 	bool sort_given, by_given;

@@ -32,7 +32,7 @@ int top_tui_go_to(struct top_tui *tui, uint64_t time_ns, struct error *error)
 {
 	int result = 1;
 
-	recording_seek(tui->replay->recording, time_ns);
+	replay_seek(tui->replay, time_ns);
 	top_screen_restart(tui->screen);
 	tui->ended = false;
 	tui->shown.end_ns = 0;
@@ -107,11 +107,13 @@ int top_tui_replay(struct top_options *options, struct error *error)
 	struct loop loop = {.epoll_fd = -1};
 	struct replay replay = {.shown = 0};
 	struct top_tui tui = {.replay = &replay};
+	const struct recording_choice choice = {
+		.paths = &options->from, .count = 1, .window = options->window};
 	int result;
 
 	top_tui_settings(&tui, options);
 	replay.audience = (struct audience){.data = &tui, .interval = top_tui_interval};
-	result = replay_open(&replay, options->from, error);
+	result = replay_choose(&replay, &choice, error);
 	if (result >= 0)
 		result = loop_init(&loop, error);
 	if (result >= 0)

@@ -62,6 +62,12 @@ bool replay_is_rotation(const char *path)
 	return recording_paths_are(path);
 }
 
+void replay_seek(struct replay *replay, uint64_t time_ns)
+{
+	recording_seek(replay->recording, time_ns);
+	replay->is_over = false;
+}
+
 int replay_step(struct replay *replay, struct error *error)
 {
 	struct record_sink sink = {take_record, replay};
@@ -73,7 +79,7 @@ int replay_step(struct replay *replay, struct error *error)
 	while (result > 0 && replay->shown == before && !replay->is_over);
 	if (audience_explains(result, &replay->sink_error))
 		*error = replay->sink_error;
-	return result;
+	return result > 0 && replay->shown == before ? 0 : result;
 }
 
 const char *replay_remark(const struct replay *replay)
@@ -134,7 +140,7 @@ int replay_check(const struct replay *replay, struct error *error)
 
 static bool is_enough(const struct replay *replay)
 {
-	return replay->is_over || (replay->count && replay->shown >= replay->count) ||
+	return (replay->count && replay->shown >= replay->count) ||
 	       (replay->duration_ns && replay->end_ns - replay->start_ns >= replay->duration_ns);
 }
 

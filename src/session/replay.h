@@ -25,6 +25,9 @@ int replay_choose(struct replay *replay, const struct recording_choice *choice,
 /* Whether a path that is not a file stands for files of a rotation. */
 bool replay_is_rotation(const char *path);
 
+/* As recording_seek(). */
+void replay_seek(struct replay *replay, uint64_t time_ns);
+
 /* Reads on until an interval has been shown. 1; 0 at the end; or a negative errno. */
 int replay_step(struct replay *replay, struct error *error) must_check;
 

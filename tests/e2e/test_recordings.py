@@ -303,6 +303,9 @@ def test_files_that_follow_each_other_are_one(tmp_path):
         assert totals(whole) == sums and whole["duration_ns"] == recorded["duration_ns"], paths
     part, _ = report_of(ring, "--since", "1s", "--until", "300ms")
     assert 400_000_000 <= part["duration_ns"] <= 710_000_000
+    part = run("top", "--from", ring, "--since", "1s", "--until", "300ms", "--format", "json")
+    intervals = [line for line in part.stdout.splitlines() if '"type":"interval"' in line]
+    assert 4 <= len(intervals) <= 8 and run("top", "--since", "1s", "-c", "1").returncode == 2
     assert all(run("top", "--from", path, "--format", "csv").stdout.count("\n") > 25 for path in (ring, ring / "night.dwell"))
     assert run("compare", ring, ring / "night.dwell", "--format", "json").returncode == 0
     # what is being begun, or has just been removed, is no error
