@@ -36,6 +36,7 @@ void load_question_init(struct load_question *question)
 	question->decisive = BIT(METRIC_ITERATIONS) | BIT(METRIC_SLOWEST_WORKER) |
 			     BIT(METRIC_WAKE_MEDIAN) | BIT(METRIC_WAKE_P99) | BIT(METRIC_RUN_DELAY);
 	question->alpha = LOAD_ALPHA;
+	question->by_turns = false;
 }
 
 int load_question_choose(struct load_question *question, const char *names, struct error *error)
