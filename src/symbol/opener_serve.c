@@ -14,8 +14,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/duration.h"
 #include "base/file.h"
 #include "base/inner_pid.h"
+#include "base/proc_stat.h"
 #include "symbol/build_id.h"
 #include "symbol/debuginfod.h"
 #include "symbol/foreign.h"
@@ -206,13 +209,36 @@ static int serve_mapping(const struct opener_request *request, char *path)
 	return errno == EPERM || errno == EACCES ? serve_mapping_by_name(request, path) : -errno;
 }
 
-/* In /tmp every user may put a file of that name. */
+/* To a clock tick, and what a file system's times are behind. */
+#define START_SLACK_NS NS_PER_S
+
+/* Whether a file is of before the process began: of one that had its pid. */
+static bool is_of_before(int fd, uint32_t pid)
+{
+	struct proc_stat process;
+	struct stat file;
+	uint64_t age_ns, unchanged_ns;
+
+	if (fstat(fd, &file) < 0 || !proc_stat_read(pid, pid, &process))
+		return false;
+	age_ns = clock_ns(CLOCK_BOOTTIME) - process.start_ns;
+	unchanged_ns = clock_realtime_ns() -
+		       ((uint64_t)file.st_mtim.tv_sec * NS_PER_S + (uint64_t)file.st_mtim.tv_nsec);
+	return (int64_t)unchanged_ns > (int64_t)(age_ns + START_SLACK_NS);
+}
+
+/* In /tmp every user may put a file of that name, and programs leave theirs there. */
 static int serve_jit_map(const struct opener_request *request)
 {
 	char name[32];
+	int fd;
 
 	snprintf(name, sizeof(name), "perf-%" PRIu32 ".map", inner_pid(request->pid));
-	return foreign_open_below(request->pid, "/tmp", name, 0, RESOLVE_NO_SYMLINKS);
+	fd = foreign_open_below(request->pid, "/tmp", name, 0, RESOLVE_NO_SYMLINKS);
+	if (fd < 0 || !is_of_before(fd, request->pid))
+		return fd;
+	close(fd);
+	return -ESTALE;
 }
 
 #define DEBUG_DIRECTORY "/usr/lib/debug"
