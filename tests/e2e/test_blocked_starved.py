@@ -9,7 +9,7 @@ import threading
 import pytest
 import schemas
 
-from conftest import DWELL, run
+from conftest import DWELL, run, wait_for_threads
 from services import Blocked, loop_service
 
 SPIN = "import time; end = time.process_time() + 0.1\nwhile time.process_time() < end: pass"
@@ -197,6 +197,7 @@ int main(void)
 """
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("options", [[], ["--blame"]], ids=["alone", "blame"])
 def test_who_computes_where_a_timer_fires_is_not_accused(options, tmp_path):
     """The interrupt runs in the thread that happens to have the CPU."""
@@ -205,6 +206,7 @@ def test_who_computes_where_a_timer_fires_is_not_accused(options, tmp_path):
     subprocess.run(["gcc", "-O1", "-g", "-o", program, tmp_path / "in-vain.c", "-pthread"], check=True)
     with subprocess.Popen(["taskset", "-c", "0", program]) as target:
         try:
+            wait_for_threads(target.pid, "innocent")
             done = run("blocked", "-p", target.pid, "-d", "4s", "--format", "json", *options)
         finally:
             target.kill()

@@ -219,10 +219,11 @@ WAITS = {
 }
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("work", WAITS)
 def test_who_waits_for_a_turn_waits_for_no_lock(work):
     """Whatever the value of the word that it waits at: that of a mutex, too."""
-    load = Load("--work", work, "-d", "1s", "--observe")
+    load = Load("--work", work, "-d", "3s", "--observe")
     assert load.status == 0 and load.workers, load.error
     states = [worker["observed"]["states_ns"] for worker in load.workers]
     other = "idle" if WAITS[work] == "lock" else "lock"
