@@ -414,7 +414,7 @@ def test_many_unlike_culprits_are_folded():
     assert owed(intervals, "runnable", kind="others") > 10_000_000, intervals
 
 
-#: Its process is woken by forty unlike ones, and syncs a file now and then. Arguments: seconds, a file.
+#: Its process is woken by forty unlike ones, and syncs a file now and then, of which most is the disk's time. Arguments: seconds, a file.
 WOKEN_BY_MANY = """
 import os, sys, time
 end = time.monotonic() + float(sys.argv[1])
@@ -434,7 +434,7 @@ woken = 0
 while os.read(reading, 1):
     woken += 1
     if woken % 200 == 0:
-        os.pwrite(file, os.urandom(4096), 0)
+        os.pwrite(file, os.urandom(1 << 22), 0)
         os.fsync(file)
 """
 
