@@ -10,8 +10,6 @@
 #include "base/cleanup.h"
 #include "base/duration.h"
 
-#define DAY_S 86400
-
 static const char *const dated[] = {"%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S",
 				    "%Y-%m-%dT%H:%M", "%Y-%m-%d"};
 static const char *const daily[] = {"%H:%M:%S", "%H:%M"};
@@ -65,13 +63,14 @@ int moment_parse(const char *text, struct moment *ret_moment, struct error *erro
 	return 0;
 }
 
-/* On the day of `day`, local time. */
-static uint64_t on_day(time_t day, uint64_t ns)
+/* So many days before that of `end`, local time: a day may have 23 hours, or 25. */
+static uint64_t on_day(time_t end, int days_before, uint64_t ns)
 {
 	struct tm tm;
 	time_t time;
 
-	localtime_r(&day, &tm);
+	localtime_r(&end, &tm);
+	tm.tm_mday -= days_before;
 	tm.tm_hour = (int)(ns / NS_PER_S / 3600);
 	tm.tm_min = (int)(ns / NS_PER_S / 60 % 60);
 	tm.tm_sec = (int)(ns / NS_PER_S % 60);
@@ -89,8 +88,8 @@ uint64_t moment_ns(const struct moment *moment, uint64_t end_ns)
 	case MOMENT_AT:
 		return moment->ns;
 	case MOMENT_DAILY:
-		at_ns = on_day(end, moment->ns);
-		return at_ns <= end_ns ? at_ns : on_day(end - DAY_S, moment->ns);
+		at_ns = on_day(end, 0, moment->ns);
+		return at_ns <= end_ns ? at_ns : on_day(end, 1, moment->ns);
 	case MOMENT_BEFORE:
 		return moment->ns < end_ns ? end_ns - moment->ns : 1;
 	case MOMENT_NONE:

@@ -324,7 +324,7 @@ static __attribute__((noinline)) int send_poll(void *ctx, struct worker *worker,
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct span_stack *stack;
 
-	if (!worker || !task || !worker->asks)
+	if (!worker || !task)
 		return 0;
 	worker->asks = 0;
 	stack = bpf_map_lookup_elem(&span_samples, &cpu);
@@ -343,11 +343,11 @@ static __noinline int polls_as_loop(struct worker *worker, struct task_struct *t
 	if (!worker || !task || !polled)
 		return 0;
 	worker->poll_stack = user_frame_of(task).stack;
-	single = polled_single(polled, task);
 	worker->polls_between++;
 	worker->polls_few = polled->count == 1 || !polled_is_of_loop(polled, task);
 	if (worker->kind == SPAN_TURN)
 		return 1;
+	single = polled_single(polled, task);
 	if (single == POLLED_CONNECTION)
 		return 0;
 	if (worker->has_jobs && span_waited_in_handler(worker, task)) {

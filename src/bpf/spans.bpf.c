@@ -191,7 +191,8 @@ int on_wait(struct enter_event *ctx)
 				  worker->kind == SPAN_POOL || worker->kind == SPAN_ROOT)))
 		return 0;
 	if (wait == SPAN_WAIT_POLL) {
-		send_poll(ctx, worker, task);
+		if (worker->asks)
+			send_poll(ctx, worker, task);
 		if (!polls_as_loop(worker, task, &polled))
 			return 0;
 	}

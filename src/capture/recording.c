@@ -154,7 +154,7 @@ static int list_chunks(struct recording *recording)
 	if (!recording->chunks)
 		return -ENOMEM;
 	for (size_t i = 0; i < recording->file_count; i++) {
-		const struct recording_file *file = &recording->files[i];
+		struct recording_file *file = &recording->files[i];
 
 		for (size_t j = 0; j < file->chunk_count; j++) {
 			struct recording_chunk *chunk = &recording->chunks[facts->chunks++];
@@ -163,6 +163,10 @@ static int list_chunks(struct recording *recording)
 			chunk->file = file;
 			facts->raw_bytes += chunk->raw_bytes;
 		}
+		/* its own list is not looked at again: a day has 86,400 */
+		free(file->chunks);
+		file->chunks = NULL;
+		file->chunk_count = 0;
 		facts->bytes += file->bytes;
 		facts->damaged_bytes += file->damaged_bytes;
 		facts->tail_bytes += file->tail_bytes;

@@ -109,7 +109,7 @@ struct pattern_result {
 	char why[TRUTH_TEXT_BYTES + REASON_BYTES]; /* it did not pass */
 	/* In the rounds above, by the largest error, else the first. */
 	char wrong[TRUTH_TEXT_BYTES + REASON_BYTES];
-	double wrong_percent; /* 0: it is no error of a state's time */
+	double wrong_percent; /* 0: something else than a state's time is wrong */
 };
 
 /* Else its threads were not judged. */

@@ -132,6 +132,11 @@ CASE(moments_are_read)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(moment_parse(bad[i], &moment, &error), -EINVAL);
 	assert_int_equal(moment_ns(&(struct moment){MOMENT_NONE, 0}, end_ns), 0);
+	/* 2026-10-25 23:30 in central Europe, a day of 25 hours: 23:45 is of the day before */
+	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
+	assert_int_equal(moment_parse("23:45", &moment, &error), 0);
+	assert_int_equal(moment_ns(&moment, 1792967400 * NS_PER_S), 1792878300 * NS_PER_S);
 	unsetenv("TZ");
 	tzset();
 }
