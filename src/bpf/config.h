@@ -337,6 +337,9 @@ struct loop_park {
 /* Where a handler of a loop on poll() waits for a condition: keys of `loop_handlers`. */
 #define LOOP_HANDLERS_MAX 1024
 
+/* Where a thread waits for an answer, and for no events of a loop: keys of `loop_answers`. */
+#define LOOP_ANSWERS_MAX 1024
+
 /* Of the probes of polls, on one CPU. */
 struct span_poll_counts {
 	__u64 polls;		     /* that have begun */

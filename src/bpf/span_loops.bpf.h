@@ -23,14 +23,27 @@
 /* Where a stack decides, which may not be whole. */
 #define LOOPS_JUDGED_MAX 8
 
+/*
+ * Whether the wait that begins ends a stall, as far as its stack is to be sent: then more may be
+ * known of the program than when it waited first, and it may do so elsewhere.
+ */
+static __always_inline bool is_after_stall(const struct worker *worker)
+{
+	__u64 stalls = worker->stalls + 1;
+
+	return worker->depth == 1 && !(stalls & (stalls - 1)) &&
+	       bpf_ktime_get_ns() - worker->levels[0].start_ns >= span_threshold_ns;
+}
+
 static __attribute__((noinline)) int send_loop(void *ctx, struct worker *worker,
-					       struct task_struct *task)
+					       struct task_struct *task, bool anyway)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct span_stack *stack;
 
 	if (!worker || !task || (span_turns_judged && worker->judged && !worker->root) ||
-	    worker->loops_sent >= (span_turns_judged ? LOOPS_JUDGED_MAX : LOOPS_SENT_MAX))
+	    (!anyway &&
+	     worker->loops_sent >= (span_turns_judged ? LOOPS_JUDGED_MAX : LOOPS_SENT_MAX)))
 		return 0;
 	stack = bpf_map_lookup_elem(&span_samples, &cpu);
 	if (!stack)
@@ -38,6 +51,23 @@ static __attribute__((noinline)) int send_loop(void *ctx, struct worker *worker,
 	worker->loops_sent++;
 	stack->weight_ns = 0;
 	span_send_running(ctx, stack, task, SPAN_STACK_LOOP, worker->loop_file, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* Where the thread's loop waits, in epoll: of the current thread, which does so, or just did. */
+static __noinline int note_loop(struct worker *worker, struct task_struct *task, __u32 fd)
+{
+	__u64 file;
+
+	if (!worker || !task)
+		return 0;
+	file = (__u64)descriptor_file(task, fd);
+	if (file != worker->loop_file)
+		worker->pure_turns = 0;
+	worker->loop_fd = fd;
+	worker->loop_file = file;
+	worker->loop_stack = user_frame_of(task).stack;
+	worker->loop_waits = 1;
 	return 0;
 }
 
@@ -54,12 +84,10 @@ static __attribute__((noinline)) int send_loop(void *ctx, struct worker *worker,
 static __noinline int is_nested(struct worker *worker, struct task_struct *task, __u32 fd,
 				__u64 now_ns)
 {
-	__u64 stack, file;
-
 	if (!worker || !task)
 		return 0;
-	stack = user_frame_of(task).stack;
-	if (worker->depth && worker->loop_waits >= LOOP_WAITS_MIN && stack < worker->loop_stack &&
+	if (worker->depth && worker->loop_waits >= LOOP_WAITS_MIN &&
+	    user_frame_of(task).stack < worker->loop_stack &&
 	    (__u64)descriptor_file(task, worker->loop_fd) == worker->loop_file) {
 		if (!worker->nested_waits++)
 			worker->nested_ns = now_ns;
@@ -68,15 +96,26 @@ static __noinline int is_nested(struct worker *worker, struct task_struct *task,
 			return 1;
 		worker->depth = 0;
 	}
-	file = (__u64)descriptor_file(task, fd);
-	if (file != worker->loop_file)
-		worker->pure_turns = 0;
-	worker->loop_fd = fd;
-	worker->loop_file = file;
-	worker->loop_stack = stack;
-	worker->loop_waits = 1;
+	note_loop(worker, task, fd);
 	worker->nested_waits = 0;
 	return 0;
+}
+
+/* Whether it waits for an answer, and then no loop does so there. */
+static __noinline int is_answer(struct worker *worker, struct task_struct *task)
+{
+	struct loop_park place = {};
+
+	if (!worker || !task)
+		return 0;
+	place.stack = user_frame_of(task).stack;
+	place.tid = tid_of(task);
+	if (!bpf_map_lookup_elem(&loop_answers, &place))
+		return 0;
+	if (worker->kind == SPAN_TURN && worker->loop_stack == place.stack)
+		worker->kind = worker->depth = worker->wait = worker->polled = worker->loop_waits =
+			worker->nested_waits = 0;
+	return 1;
 }
 
 /* Who waits there: span_is_taken_over(). */
@@ -96,7 +135,7 @@ static __always_inline void note_waiter(const struct worker *worker, struct task
 /* What poll() or select() waits for, as far as we look. */
 struct polled {
 	__u32 is_poll;
-	__u32 count; /* of poll(), as called; of select() it is not known: 0 */
+	__u32 count;					/* of poll(), as called */
 	struct poll_descriptor first[POLLED_LOOKED_AT]; /* of select() only one; fd -1: none */
 };
 
@@ -110,6 +149,8 @@ static __noinline int polled_read(struct polled *polled, struct task_struct *tas
 	polled->count = 0;
 	if (!polled->is_poll) {
 		polled->first[0].fd = select_first(task);
+		polled->first[1].fd = -1;
+		polled->count = (__u32)select_count(task);
 		return 0;
 	}
 	if (read &&
@@ -146,12 +187,14 @@ static __noinline int polled_single(const struct polled *polled, struct task_str
 {
 	struct socket *socket;
 	struct file *file;
+	__u32 type;
 	__u8 state;
 
 	if (!polled || !task || polled->count != 1 || polled->first[0].fd < 0)
 		return POLLED_OTHER;
 	file = descriptor_file(task, (__u32)polled->first[0].fd);
-	if (!file || (FOLLOW_ADDRESS(file, file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
+	type = file ? FOLLOW_ADDRESS(file, file, f_inode, i_mode) & S_IFMT : 0;
+	if (type != S_IFSOCK)
 		return POLLED_OTHER;
 	socket = FOLLOW_ADDRESS(file, file, private_data);
 	state = FOLLOW_ADDRESS(socket, socket, sk, __sk_common.skc_state);
@@ -319,7 +362,7 @@ static __noinline int is_in_poll_loop(struct worker *worker, struct task_struct 
 #define POLLS_AFTER_JOBS_MIN 256
 
 static __attribute__((noinline)) int send_poll(void *ctx, struct worker *worker,
-					       struct task_struct *task)
+					       struct task_struct *task, bool is_loop)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct span_stack *stack;
@@ -327,6 +370,7 @@ static __attribute__((noinline)) int send_poll(void *ctx, struct worker *worker,
 	if (!worker || !task)
 		return 0;
 	worker->asks = 0;
+	worker->polls_sent += is_loop;
 	stack = bpf_map_lookup_elem(&span_samples, &cpu);
 	if (!stack)
 		return 0;

@@ -129,6 +129,10 @@ int on_wait(struct enter_event *ctx)
 	worker = worker_make(task);
 	if (!worker || (wait < worker->wait && (wait != SPAN_WAIT_POLL || !span_turns)))
 		return 0;
+	if (span_turns && span_answers && is_answer(worker, task)) {
+		worker->is_nested = 1;
+		return 0;
+	}
 	if (span_turns && wait == SPAN_WAIT_EPOLL)
 		span_loop_is_over(worker, task);
 	call = entered_of(ctx, task);
@@ -177,7 +181,7 @@ int on_wait(struct enter_event *ctx)
 		}
 		if (span_turns_rotate)
 			note_waiter(worker, task);
-		send_loop(ctx, worker, task);
+		send_loop(ctx, worker, task, is_after_stall(worker));
 	}
 	if (span_turns && wait == SPAN_WAIT_POLL &&
 	    is_nested_poll(worker, task, &polled, bpf_ktime_get_ns()) &&
@@ -191,9 +195,12 @@ int on_wait(struct enter_event *ctx)
 				  worker->kind == SPAN_POOL || worker->kind == SPAN_ROOT)))
 		return 0;
 	if (wait == SPAN_WAIT_POLL) {
-		if (worker->asks)
-			send_poll(ctx, worker, task);
-		if (!polls_as_loop(worker, task, &polled))
+		bool is_loop = polls_as_loop(worker, task, &polled);
+
+		if (worker->asks ||
+		    (is_loop && (worker->polls_sent < LOOPS_SENT_MAX || is_after_stall(worker))))
+			send_poll(ctx, worker, task, is_loop);
+		if (!is_loop)
 			return 0;
 	}
 	worker->kind = SPAN_TURN;
@@ -219,6 +226,7 @@ SEC("?tp")
 int on_wait_end(struct exit_event *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	const struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	__u32 wait = (__u32)bpf_get_attach_cookie(ctx);
 	struct account *account = account_of(task);
 	struct worker *worker = worker_of(task);
@@ -232,6 +240,8 @@ int on_wait_end(struct exit_event *ctx)
 		if (worker) {
 			worker->wait = wait;
 			worker->kind = SPAN_TURN;
+			if (wait == SPAN_WAIT_EPOLL)
+				note_loop(worker, task, (__u32)arch_argument_0(regs));
 		}
 	}
 	if (!worker || worker->kind != SPAN_TURN || wait != worker->wait || worker->is_nested)
@@ -292,6 +302,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	worker->kind = worker->wait = worker->root = worker->judged = 0;
 	worker->closure = worker->pending = worker->polled = worker->parked = 0;
 	worker->loop_waits = worker->nested_waits = worker->is_nested = worker->loops_sent = 0;
+	worker->polls_sent = 0;
 	worker->is_loop = worker->outer_waits = worker->outer_turns = worker->is_doubtful = 0;
 	worker->pure_turns = worker->was_epoll = worker->past_kind = 0;
 	worker->interrupted = worker->is_restarted = 0;

@@ -34,6 +34,7 @@ volatile __u64 span_probed_ns __weak = 0, span_unprobed_ns __weak = 0;
 
 /* All tracepoints of waits are attached: with some of them, a wait would look like a turn. */
 volatile __u32 span_waits_seen __weak = 0;
+volatile __u32 span_answers __weak = 0; /* whether `loop_answers` has any */
 
 /* Counted up by each snapshot: struct span_site. */
 volatile __u32 span_epoch __weak = 0;
@@ -103,6 +104,7 @@ struct worker {
 	__u32 loop_fd;
 	__u32 loop_waits; /* 0: none is known */
 	__u32 loops_sent; /* stacks of its waits for events that were sent */
+	__u32 polls_sent; /* and of those in poll() */
 	__u64 loop_file, loop_stack;
 	__u32 nested_waits; /* in a loop within the present turn */
 	__u32 is_nested;    /* the present wait is one */
@@ -202,6 +204,27 @@ __weak __attribute__((noinline)) int select_first_of(__u64 set, __u64 count)
 	return -1;
 }
 
+/* How many bits are set, without a branch. */
+static __always_inline __u32 bits_of(__u64 word)
+{
+	word -= word >> 1 & 0x5555555555555555ULL;
+	word = (word & 0x3333333333333333ULL) + (word >> 2 & 0x3333333333333333ULL);
+	return (__u32)(((word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fULL) * 0x0101010101010101ULL >>
+		       56);
+}
+
+/* How many are in three sets of so many bits. Global, too. */
+__weak __attribute__((noinline)) int select_count_of(__u64 to_read, __u64 to_write,
+						     __u64 exceptions, __u64 count)
+{
+	__u32 found = 0;
+
+	for (__u32 i = 0; i < SELECT_WORDS && i * 64 < count; i++)
+		found += bits_of(select_word(to_read, i) | select_word(to_write, i) |
+				 select_word(exceptions, i));
+	return (int)found;
+}
+
 /* The same of what the current thread's select() is to read, else to write. */
 static __attribute__((noinline, unused)) int select_first(struct task_struct *task)
 {
@@ -213,6 +236,18 @@ static __attribute__((noinline, unused)) int select_first(struct task_struct *ta
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	first = select_first_of(arch_argument_1(regs), arch_argument_0(regs));
 	return first >= 0 ? first : select_first_of(arch_argument_2(regs), arch_argument_0(regs));
+}
+
+/* How many it waits for, of all its sets. */
+static __attribute__((noinline, unused)) int select_count(struct task_struct *task)
+{
+	const struct pt_regs *regs;
+
+	if (!task)
+		return 0;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	return select_count_of(arch_argument_1(regs), arch_argument_2(regs), arch_argument_3(regs),
+			       arch_argument_0(regs));
 }
 
 struct {
@@ -277,6 +312,14 @@ struct {
 	__type(key, struct loop_park);
 	__type(value, __u8);
 } loop_handlers __weak SEC(".maps");
+
+/* User space has found them by the names on their stacks: wait_is_for_answer(). */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LOOP_ANSWERS_MAX);
+	__type(key, struct loop_park);
+	__type(value, __u8);
+} loop_answers __weak SEC(".maps");
 
 /* span_locks.bpf.h */
 struct loop_lock {

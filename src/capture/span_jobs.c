@@ -11,43 +11,12 @@
 bool span_jobs_is_handler(const struct span_way *poll, const struct span_way *wait,
 			  size_t farther_min)
 {
-	size_t polls = poll->count, waits = wait->count;
+	struct span_parting part;
 
-	if (!polls || !waits)
+	if (!poll->count || !wait->count)
 		return false;
-	while (polls && waits && poll->frames[polls - 1] == wait->frames[waits - 1]) {
-		polls--;
-		waits--;
-	}
-	return waits >= polls + farther_min;
-}
-
-/* Without the innermost frames, the call's own: poll() has fewer than a condition. */
-static void set_native(struct span_way *way, const struct span_stacks *stacks,
-		       const struct span_found *found)
-{
-	const uint32_t *frames;
-	size_t count;
-
-	way->count = 0;
-	if (!found->id || !found->signs.complete)
-		return;
-	frames = span_stacks_frames(stacks, found->id, &count);
-	for (; count && span_stacks_is_call(stacks, *frames); frames++)
-		count--;
-	for (; way->count < count && way->count < SPAN_JOBS_FRAMES; way->count++)
-		way->frames[way->count] = frames[way->count];
-}
-
-/* Of Python's own frames, which are all there whatever of the native stack was copied. */
-static void set_python(struct span_way *way, const struct span_stack *raw)
-{
-	way->count = 0;
-	if (raw->python_count >= PYTHON_FRAMES)
-		return;
-	for (; way->count < raw->python_count; way->count++)
-		way->frames[way->count] =
-			raw->python[way->count].code * 31 + raw->python[way->count].instruction;
+	part = span_ways_part(poll, wait);
+	return part.second >= part.first + farther_min;
 }
 
 static struct span_job *find(struct span_jobs *jobs, uint32_t tid)
@@ -58,6 +27,12 @@ static struct span_job *find(struct span_jobs *jobs, uint32_t tid)
 	return NULL;
 }
 
+static void read_whole(struct span_way *way, const struct span_stacks *stacks,
+		       const struct span_found *found)
+{
+	span_way_read(way, stacks, found->signs.complete ? found->id : 0);
+}
+
 static bool is_handler(const struct span_job *job, const struct span_stacks *stacks,
 		       const struct span_stack *raw, const struct span_found *found)
 {
@@ -65,11 +40,11 @@ static bool is_handler(const struct span_job *job, const struct span_stacks *sta
 
 	if (job->is_lock)
 		return true;
-	set_python(&way, raw);
+	span_way_read_python(&way, raw);
 	if (way.count && job->python.count)
 		return span_jobs_is_handler(&way, &job->python, FARTHER_IN_PYTHON_MIN);
-	set_native(&way, stacks, found);
-	return span_jobs_is_handler(&way, &job->native, FARTHER_MIN);
+	read_whole(&way, stacks, found);
+	return span_jobs_is_handler(&way, &job->whole, FARTHER_MIN);
 }
 
 bool span_jobs_take(struct span_jobs *jobs, const struct span_stacks *stacks,
@@ -85,8 +60,8 @@ bool span_jobs_take(struct span_jobs *jobs, const struct span_stacks *stacks,
 		job->tid = raw->worker_tid;
 		job->stack = raw->frame.stack;
 		job->is_lock = found->signs.futex == SITE_LOCK;
-		set_native(&job->native, stacks, found);
-		set_python(&job->python, raw);
+		read_whole(&job->whole, stacks, found);
+		span_way_read_python(&job->python, raw);
 		return false;
 	}
 	if (!job)

@@ -11,16 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "capture/span_stacks.h"
+#include "capture/span_ways.h"
 
-#define SPAN_JOBS_ASKED	 64
-#define SPAN_JOBS_FRAMES (STACK_FRAMES_MAX > PYTHON_FRAMES ? STACK_FRAMES_MAX : PYTHON_FRAMES)
-
-/* A stack: what says which frame it is, innermost first. */
-struct span_way {
-	uint64_t frames[SPAN_JOBS_FRAMES];
-	size_t count; /* 0: not known */
-};
+#define SPAN_JOBS_ASKED 64
 
 /* All zeros is empty. */
 struct span_jobs {
@@ -28,7 +21,7 @@ struct span_jobs {
 		uint32_t tid;	/* 0: free */
 		uint64_t stack; /* its pointer, where it waited for what may be a job */
 		bool is_lock;	/* by the functions that wait, as an interpreter's */
-		struct span_way native, python;
+		struct span_way whole, python;
 	} asked[SPAN_JOBS_ASKED];
 	size_t next;
 };

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The functions from which a process waits for events: those of its event loops. */
+/*
+ * From where a process waits for events: the functions of its event loops, and the stacks of
+ * those waits.
+ *
+ * Not each of them is a loop's: a library that a program without one has called waits like that
+ * for an answer (curl_easy_perform(), a client of gRPC, subprocess.run() of Python). What the
+ * program does between two such calls holds up no one. A loop's function waits close by, and calls
+ * handlers; such a program waits far from the function that also does other things.
+ */
 #ifndef DWELL_CAPTURE_SPAN_LOOPS_H
 #define DWELL_CAPTURE_SPAN_LOOPS_H
 
@@ -7,9 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/span_stacks.h"
+#include "capture/span_ways.h"
 
-#define LOOP_FUNCTIONS 64
+#define LOOP_FUNCTIONS	  64
+#define LOOP_WAITS	  64
+#define LOOP_WAITS_OF_ONE 2 /* thread */
 
 /* All zeros is empty. */
 struct span_loops {
@@ -19,11 +29,33 @@ struct span_loops {
 		bool is_shared; /* another thread waits there, or for that file, too */
 	} functions[LOOP_FUNCTIONS];
 	size_t count;
+	struct loop_wait {
+		uint64_t number; /* 0: free */
+		uint32_t tid;
+		bool is_answer; /* what it calls waits for one, by its name */
+		/* so many outermost functions are known to be around what waits, and no loop */
+		size_t outer;
+		struct span_way way;
+	} waits[LOOP_WAITS]; /* the last ones of each thread */
+	uint64_t waits_noted;
 };
 
 /* `tid` waits for events with these functions on its stack. */
 void span_loops_note(struct span_loops *loops, const struct span_signs *signs, uint32_t tid,
 		     uint64_t file);
+
+/* The stack of a thread that waits for events as one with a loop. */
+void span_loops_note_wait(struct span_loops *loops, const struct span_way *way, uint32_t tid,
+			  bool is_answer);
+
+/*
+ * Whether what a thread does with this stack is outside of its loop, by where it has waited for
+ * events: false, too, where that is not known.
+ */
+bool span_loops_is_outside(struct span_loops *loops, const struct span_way *way, uint32_t tid);
+
+/* Whether all that it waited for was an answer. */
+bool span_loops_is_asking(const struct span_loops *loops, uint32_t tid);
 
 /* That of the innermost function; NULL: it does not wait for events. */
 const struct loop_function *span_loops_find(const struct span_loops *loops,

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/text.h"
 #include "capture/frame_record.h"
 #include "dwell.skel.h"
 #include "symbol/frame_kind.h"
@@ -439,12 +440,30 @@ const uint32_t *span_stacks_frames(const struct span_stacks *stacks, uint32_t id
 	return frames;
 }
 
+static const char *module_of(const struct wire_frame *record)
+{
+	return record->text + record->function_bytes + record->file_bytes;
+}
+
+uint64_t span_stacks_function(const struct span_stacks *stacks, uint32_t frame)
+{
+	size_t length;
+	const struct wire_frame *record = interned_get(&stacks->frames, frame - 1, &length);
+	const char *file = record->text + record->function_bytes, *module = module_of(record);
+	bool is_python = *file && !strcmp(file, module);
+
+	if (!*module && record->kind != FRAME_KIND_KERNEL)
+		return 0;
+	return ((text_hash(record->text) * 31 + text_hash(module)) & ~SPAN_FUNCTION_PYTHON) | 1 |
+	       (is_python ? SPAN_FUNCTION_PYTHON : 0);
+}
+
 bool span_stacks_is_call(const struct span_stacks *stacks, uint32_t frame)
 {
 	static const char *const names[] = {"libc.", "libc-", "libpthread", "ld-musl", "[vdso]"};
 	size_t length;
 	const struct wire_frame *record = interned_get(&stacks->frames, frame - 1, &length);
-	const char *module = record->text + record->function_bytes + record->file_bytes;
+	const char *module = module_of(record);
 	const char *slash = strrchr(module, '/');
 
 	if (record->kind == FRAME_KIND_KERNEL)

@@ -127,6 +127,13 @@ const uint32_t *span_stacks_frames(const struct span_stacks *stacks, uint32_t id
 /* In a C library, whose calls are waits' innermost frames; or in the kernel. */
 bool span_stacks_is_call(const struct span_stacks *stacks, uint32_t frame);
 
+/*
+ * Which function a frame is of, wherever in it; 0: one whose code was made at run time. Of Python's
+ * a bit is set that no other's has.
+ */
+#define SPAN_FUNCTION_PYTHON 2ULL
+uint64_t span_stacks_function(const struct span_stacks *stacks, uint32_t frame);
+
 /* How many addresses had names, of how many. */
 struct symbolizer_counts span_stacks_counts(const struct span_stacks *stacks);
 

@@ -52,7 +52,8 @@ struct spans {
 	struct present {
 		uint64_t block_ns;
 		uint32_t tid, stack;
-		bool rooted; /* a block_on() is on it */
+		bool rooted;  /* a block_on() is on it */
+		bool outside; /* of the thread's loop */
 	} present[MAX_WORKERS];
 };
 
@@ -132,6 +133,34 @@ static void take_loop_park(struct spans *spans, struct span_evidence *evidence,
 	bpf_map_update_elem(bpf_map__fd(spans->bpf->maps.loop_parks), &park, &value, BPF_ANY);
 }
 
+/*
+ * From where a thread has waited for events. Who only asks there has no loop, as the kernel side
+ * knows from then on.
+ */
+static void take_loop_wait(struct spans *spans, const struct span_stack *raw,
+			   const struct span_found *found)
+{
+	struct loop_park place = {.stack = raw->frame.stack, .tid = raw->worker_tid};
+	const __u8 value = 1;
+	struct span_way way;
+
+	span_way_read(&way, &spans->stacks, found->signs.complete ? found->id : 0);
+	span_loops_note_wait(&spans->loops, &way, raw->worker_tid, found->signs.asks);
+	if (!found->signs.asks)
+		return;
+	bpf_map_update_elem(bpf_map__fd(spans->bpf->maps.loop_answers), &place, &value, BPF_ANY);
+	spans->bpf->bss->span_answers = 1;
+}
+
+/* Whether what a thread does is outside of its loop, by a stack that is whole. */
+static bool is_outside_loop(struct spans *spans, uint32_t tid, uint32_t stack)
+{
+	struct span_way way;
+
+	span_way_read(&way, &spans->stacks, stack);
+	return span_loops_is_outside(&spans->loops, &way, tid);
+}
+
 static void take_job(struct spans *spans, const struct span_stack *raw,
 		     const struct span_found *found)
 {
@@ -167,17 +196,23 @@ static int on_stack(struct spans *spans, const struct span_stack *raw,
 		if (raw->of == SPAN_STACK_LOOP && found->is_read)
 			span_loops_note(&spans->loops, &found->signs, raw->worker_tid,
 					raw->span_ns);
+		if (raw->of == SPAN_STACK_LOOP && found->is_read)
+			take_loop_wait(spans, raw, found);
 		if (raw->of == SPAN_STACK_LOOP && !span_turns_are_judged(spans->options))
 			return 0;
 		return span_seeds_take(&spans->seeds, spans->options, &look, found);
 	}
 	if (raw->of == SPAN_STACK_JOB || raw->of == SPAN_STACK_POLL) {
 		take_job(spans, raw, found);
+		if (raw->of == SPAN_STACK_POLL && found->is_read)
+			take_loop_wait(spans, raw, found);
 		return 0;
 	}
 	evidence = span_evidences_of(&spans->evidences, raw->worker_tid, raw->span_ns);
 	if (evidence && raw->of != SPAN_STACK_WAKER)
 		span_evidence_note_stack(evidence, &found->signs);
+	if (evidence && raw->of != SPAN_STACK_WAKER && found->signs.complete)
+		span_evidence_note_whole(evidence, found->id);
 	if (raw->of == SPAN_STACK_SAMPLE)
 		return sink_send(sink, &sample.header);
 	if (!evidence || raw->site.state >= WIRE_STATES)
@@ -217,6 +252,16 @@ static bool is_rootless(struct spans *spans, uint32_t tid, const struct span_evi
 	return evidence->rootless || span_seeds_doubted(&spans->seeds, tid);
 }
 
+/* Whether what seemed to be a turn of a loop was what a program did between two calls. */
+static bool is_no_turn(struct spans *spans, uint32_t tid, const struct span_evidence *evidence)
+{
+	bool is_outside = span_loops_is_asking(&spans->loops, tid);
+
+	for (size_t i = 0; i < SPAN_WHOLE_STACKS && evidence->whole[i]; i++)
+		is_outside |= is_outside_loop(spans, tid, evidence->whole[i]);
+	return is_outside;
+}
+
 static int on_end(struct spans *spans, const struct span_end *end, struct record_sink sink)
 {
 	struct span_evidence evidence = span_evidences_remove(&spans->evidences, end);
@@ -225,6 +270,7 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 	int result;
 
 	if (!span_stall_fill(&stall, end, &evidence, spans->options->threshold_ns) ||
+	    (stall.kind == WIRE_SPAN_TURN && is_no_turn(spans, end->tid, &evidence)) ||
 	    (stall.kind == WIRE_SPAN_ROOT && is_rootless(spans, end->tid, &evidence))) {
 		span_seeds_note(&spans->seeds, end->tid, 0);
 		return 0;
@@ -307,6 +353,8 @@ static int on_worker(struct spans *spans, const struct span_worker *raw,
 	if (is_present(present, raw) && found->is_read) {
 		present->stack = found->id;
 		present->rooted = found->signs.complete && !span_signs_are_rootless(&found->signs);
+		present->outside =
+			found->signs.complete && is_outside_loop(spans, raw->tid, found->id);
 		if (worker.open_kind == SPAN_ROOT && span_signs_are_rootless(&found->signs))
 			span_seeds_doubt(&spans->seeds, raw->tid);
 	}
@@ -315,6 +363,8 @@ static int on_worker(struct spans *spans, const struct span_worker *raw,
 		worker.stack = span_seeds_stack(&spans->seeds, raw->tid, raw->since_ns);
 	if (worker.open_kind == SPAN_ROOT && span_seeds_doubted(&spans->seeds, raw->tid) &&
 	    !(is_present(present, raw) && present->rooted))
+		worker.open_ns = worker.stack = 0;
+	if (worker.open_kind == WIRE_SPAN_TURN && is_present(present, raw) && present->outside)
 		worker.open_ns = worker.stack = 0;
 	span_seeds_correct(&spans->seeds, &worker);
 	return result < 0 ? result : sink_send(sink, &worker.header);

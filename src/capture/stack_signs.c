@@ -63,5 +63,6 @@ void signs_read(const struct span_marks *marks, const struct symbol *symbol,
 		signs->single |= marks->single && strstr(frame->function, marks->single);
 		signs->pool |= marks->pool && strstr(frame->function, marks->pool);
 		signs->root |= marks->root && strstr(frame->function, marks->root);
+		signs->asks |= frame->named && wait_is_for_answer(frame->function);
 	}
 }

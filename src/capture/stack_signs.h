@@ -17,6 +17,7 @@ struct span_signs {
 	unsigned int worker, single, pool, root; /* whether */
 	unsigned int library;			 /* code of a library that the runtime is in */
 	unsigned int complete; /* the stack: what is not among the signs is not there */
+	unsigned int asks;     /* one that waits for an answer, or for a message of a queue */
 	/* What the functions say a futex is for: SITE_LOCK or SITE_CONDITION, or 0 */
 	unsigned int futex;
 	/* hashes of the innermost functions that are no system library's; 0: there are no more */

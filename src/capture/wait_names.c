@@ -142,6 +142,33 @@ int wait_verdict_of_name(const char *function)
 	return SITE_OPERATION;
 }
 
+bool wait_is_for_answer(const char *function)
+{
+	/* libcurl, gRPC, ZeroMQ, libusb, D-Bus and systemd's, MongoDB's C driver, net-snmp,
+	 * OpenLDAP */
+	static const char *const names_of_calls[] = {
+		"curl_easy_perform",
+		"grpc_completion_queue_pluck",
+		"zmq_recv",
+		"zmq_msg_recv",
+		"zmq_send",
+		"zmq_msg_send",
+		"libusb_control_transfer",
+		"libusb_bulk_transfer",
+		"libusb_interrupt_transfer",
+		"dbus_connection_send_with_reply_and_block",
+		"sd_bus_call",
+		"mongoc_client_command",
+		"mongoc_collection_",
+		"mongoc_cursor_next",
+		"snmp_synch_response",
+		"snmp_sess_synch_response",
+		"ldap_result",
+	};
+
+	return name_begins_with_any(function, names_of_calls, ARRAY_SIZE(names_of_calls));
+}
+
 bool name_begins_with_any(const char *name, const char *const *begins, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

@@ -9,6 +9,12 @@
 /* What a function's mangled name says (NULL: none known), as an enum site_verdict. */
 int wait_verdict_of_name(const char *function);
 
+/*
+ * Whether a function of that name returns with what it has asked for, or with the next message of
+ * a queue: who waits in it for events is no event loop.
+ */
+bool wait_is_for_answer(const char *function);
+
 /* Whether it begins with one of `count` others. */
 bool name_begins_with_any(const char *name, const char *const *begins, size_t count);
 

@@ -2,6 +2,7 @@
 """`dwell blocked` on event loops that others wrote."""
 import contextlib
 import ctypes
+import http.server
 import json
 import os
 import pathlib
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import pytest
@@ -342,7 +344,7 @@ def test_a_thread_that_waits_for_the_next_loop_to_run_is_not_blamed():
 
 #: A client that needs each answer: Python waits in poll() for a socket that has a timeout.
 ASKS = """
-import socket, threading, time
+import select, socket, threading, time
 
 server = socket.create_server(("127.0.0.1", 0))
 
@@ -356,16 +358,86 @@ threading.Thread(target=serve, daemon=True).start()
 connection = socket.create_connection(server.getsockname(), timeout=5)
 while True:
     connection.send(b"x")
+    WAIT
     connection.recv(1)
     time.sleep(0.02)
 """
 
 
-def test_who_waits_for_answers_has_no_loop():
-    with program_running([sys.executable, "-c", ASKS]) as program:
+@pytest.mark.parametrize("wait", ["", "select.select([connection], [], [], 5)"])
+def test_who_waits_for_answers_has_no_loop(wait):
+    with program_running([sys.executable, "-c", ASKS.replace("WAIT", wait)]) as program:
         done = subprocess.run([DWELL, "blocked", "-p", str(program.pid), "-d", "2s", "--format", "json"], capture_output=True, text=True, timeout=60)
     summary = json.loads(done.stdout.splitlines()[-1])
     assert "no worker found" in done.stderr and (summary["stalls"], summary["workers"]) == (0, []), done.stdout
+
+
+#: It runs programs, and waits in poll() for both of their pipes.
+RUNS = """
+import subprocess, time
+
+print(flush=True)
+while True:
+    subprocess.run(["sh", "-c", "echo; sleep 0.01; echo >&2"], capture_output=True)
+    time.sleep(0.02)
+"""
+
+
+def blamed(stalls):
+    return [stall for stall in stalls if not taken_away(stall) and stall["cause"] != "runnable"]
+
+
+@contextlib.contextmanager
+def asking(kind):
+    """Synchronous programs whose libraries wait for events."""
+    if kind == "python":
+        words = [sys.executable, "-c", RUNS]
+    else:
+        words = [pathlib.Path(BUILD) / "tests" / "asks", kind]
+    with contextlib.ExitStack() as stack:
+        if kind == "curl":
+            server = stack.enter_context(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow))
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            stack.callback(server.shutdown)
+            words.append(f"http://127.0.0.1:{server.server_address[1]}/")
+        program = stack.enter_context(program_running(words))
+        yield program
+
+
+class Slow(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        time.sleep(0.005)
+        self.send_response(200)
+        self.send_header("Content-Length", "1")
+        self.end_headers()
+        self.wfile.write(b"x")
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("kind", ["curl", "far", "python"])
+def test_a_program_without_a_loop_is_not_blamed(kind):
+    """What it does between two calls of a library that waits for an answer holds up no one."""
+    with asking(kind) as program:
+        assert program.stdout.readline() == "\n"
+        blocked = Blocked(program.pid, "-d", "4s")
+        stalls, _ = blocked.wait()
+    assert blamed(stalls) == []
+
+
+@pytest.mark.measures
+def test_a_loop_near_its_wait_is_one():
+    with asking("near") as program:
+        blocked = Blocked(program.pid)
+        asked = [tuple(int(word) for word in program.stdout.readline().split()) for _ in range(60)]
+        stalls, summary = blocked.end()
+    asked = [stall for stall in asked if stall[0] > summary["end_ns"] - summary["duration_ns"]]
+    found = [stall_of(stalls, *stall) for stall in asked]
+    assert len(asked) > 20 and found.count(None) <= 0.1 * len(asked), (asked, stalls)
 
 
 #: Its handlers wait for a thread, as jobs of a pool are waited for, or sleep.

@@ -4,13 +4,13 @@
 
 #include "capture/span_jobs.h"
 
-/* A letter is a frame, the innermost first. */
-static struct span_way way(const char *frames)
+/* A letter is a function, the innermost first. */
+static struct span_way way(const char *functions)
 {
 	struct span_way way = {.count = 0};
 
-	while (frames[way.count]) {
-		way.frames[way.count] = (uint64_t)frames[way.count];
+	while (functions[way.count]) {
+		way.functions[way.count] = (uint64_t)functions[way.count];
 		way.count++;
 	}
 	return way;
