@@ -98,9 +98,9 @@ void span_evidence_note_wait(struct span_evidence *evidence, const struct span_s
 		evidence->inside |= 1U << raw->site.state;
 }
 
-void span_evidence_note_whole(struct span_evidence *evidence, uint32_t id)
+void span_evidence_note_id(struct span_evidence *evidence, uint32_t id)
 {
-	evidence->whole[evidence->whole_count++ % SPAN_WHOLE_STACKS] = id;
+	evidence->stacks[evidence->stack_count++ % SPAN_STACKS_KEPT] = id;
 }
 
 void span_evidence_note_stack(struct span_evidence *evidence, const struct span_signs *signs)

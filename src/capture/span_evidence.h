@@ -14,8 +14,8 @@
 #include "bpf/wire.h"
 #include "capture/span_stacks.h"
 
-#define SPAN_LAUNCHES	  64
-#define SPAN_WHOLE_STACKS 8
+#define SPAN_LAUNCHES	 64
+#define SPAN_STACKS_KEPT 8
 
 /* Of the stacks of a span, whether they are those of a poll of a task. */
 enum span_in_poll {
@@ -35,9 +35,9 @@ struct span_evidence {
 	bool rootless; /* a stack is whole, and none is on it */
 	enum span_in_poll in_poll;
 	__u8 futex; /* SITE_LOCK or SITE_CONDITION: what it is for, by the functions that wait */
-	/* of them, and of where it ran, the last that are whole; 0: there are no more */
-	uint32_t whole[SPAN_WHOLE_STACKS];
-	size_t whole_count; /* so far */
+	/* the last ones, of waits and of where it ran; 0: there are no more */
+	uint32_t stacks[SPAN_STACKS_KEPT];
+	size_t stack_count; /* so far */
 	/* 1 << states of waits with a block_on() on the stack, and without */
 	uint32_t inside, outside;
 	/* 1 << states whose wait is that of a loop's follower; or may be, there */
@@ -77,8 +77,8 @@ void span_evidence_note_wait(struct span_evidence *evidence, const struct span_s
 /* Any stack but that of a waker says whether the span is a poll, and of a root future. */
 void span_evidence_note_stack(struct span_evidence *evidence, const struct span_signs *signs);
 
-/* The id of such a stack that is whole. */
-void span_evidence_note_whole(struct span_evidence *evidence, uint32_t id);
+/* The id of such a stack. */
+void span_evidence_note_id(struct span_evidence *evidence, uint32_t id);
 
 /* Long before the end of the span it belongs to. */
 void span_evidences_note_launch(struct span_evidences *evidences, const struct span_launch *launch);

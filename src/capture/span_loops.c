@@ -65,7 +65,7 @@ static struct loop_wait *oldest(struct span_loops *loops, uint32_t tid, size_t *
 	return found;
 }
 
-void span_loops_note_wait(struct span_loops *loops, const struct span_way *way, uint32_t tid,
+void span_loops_note_wait(struct span_loops *loops, const struct span_calls *calls, uint32_t tid,
 			  bool is_answer)
 {
 	size_t count;
@@ -73,63 +73,57 @@ void span_loops_note_wait(struct span_loops *loops, const struct span_way *way, 
 
 	if (count < LOOP_WAITS_OF_ONE)
 		wait = oldest(loops, 0, &count);
-	*wait = (struct loop_wait){
-		.number = ++loops->waits_noted, .tid = tid, .is_answer = is_answer, .way = *way};
+	*wait = (struct loop_wait){.number = ++loops->waits_noted,
+				   .tid = tid,
+				   .is_answer = is_answer,
+				   .calls = *calls};
 }
 
-/*
- * How far a wait for events is, at least, from the function that also does other things, for that
- * to be no loop's: by Python's functions, and by all. asyncio's, Trio's and Twisted's loops are 1
- * or 2 functions from their wait; of those in C++, and Netty's in Java, none is known to be 7.
- */
-#define FAR_IN_PYTHON_MIN 4
-#define FAR_MIN		  7
+/* select() of the module `selectors` is one function, and called by loops of programs' own. */
+#define LIBRARY_MIN 2
 
-/* Whether code made at run time is there: how many functions it has is chance. */
-static bool is_made(const struct span_way *way, size_t count)
+/*
+ * Whether the function at `caller` waits by calling another's, itself or by functions of the same
+ * program or package.
+ */
+static bool calls_library(const struct span_calls *calls, size_t caller)
 {
-	for (size_t i = 0; i < count && i < way->count; i++)
-		if (!way->functions[i])
+	size_t below = 0;
+
+	while (calls->ranks[below] < calls->ranks[caller])
+		below++;
+	return below >= LIBRARY_MIN;
+}
+
+/* Whether one of the `count` innermost functions is of that rank: a library has called a handler.
+ */
+static bool is_called_back(const struct span_calls *calls, size_t count, uint8_t rank)
+{
+	for (size_t i = 0; i < count; i++)
+		if (calls->ranks[i] >= rank)
 			return true;
 	return false;
 }
 
-static size_t count_python(const struct span_way *way, size_t from, size_t to)
+/* Functions of greenlets have none in common with those of the loop. */
+static bool is_outside(struct loop_wait *wait, const struct span_calls *calls)
 {
-	size_t count = 0;
+	struct span_parting part = span_calls_part(&wait->calls, calls);
+	bool is;
 
-	for (size_t i = from; i < to; i++)
-		count += way->functions[i] & SPAN_FUNCTION_PYTHON ? 1 : 0;
-	return count;
-}
-
-/* Where greenlets switch stacks, Python's parts of two have nothing in common. */
-static bool are_of_one_stack(const struct span_way *wait, const struct span_way *other,
-			     struct span_parting part)
-{
-	return count_python(wait, part.first, wait->count) || !count_python(wait, 0, wait->count) ||
-	       !count_python(other, 0, other->count);
-}
-
-static bool is_outside(struct loop_wait *wait, const struct span_way *way)
-{
-	struct span_parting part = span_ways_part(&wait->way, way);
-	bool is_far;
-
-	if (!part.common || !are_of_one_stack(&wait->way, way, part))
+	if (!part.common)
 		return false;
-	/* with the function in which they part */
-	is_far = !is_made(&wait->way, part.first + 1) &&
-		 (part.first >= FAR_MIN ||
-		  count_python(&wait->way, 0, part.first) >= FAR_IN_PYTHON_MIN);
-	/* a handler is called by a dispatcher, and calls on */
-	if (is_far && part.second * 2 <= part.first && part.common > wait->outer)
+	if (part.common > wait->outer && calls_library(&wait->calls, part.first))
 		wait->outer = part.common;
-	/* a function with a loop is called by others, and they by none that it calls */
-	return part.common <= wait->outer;
+	is = part.common <= wait->outer ||
+	     /* what the library itself does for the call */
+	     (wait->outer && !is_called_back(calls, calls->count - wait->outer,
+					     wait->calls.ranks[wait->calls.count - wait->outer]));
+	wait->inside |= !is;
+	return is;
 }
 
-bool span_loops_is_outside(struct span_loops *loops, const struct span_way *way, uint32_t tid)
+bool span_loops_is_outside(struct span_loops *loops, const struct span_calls *calls, uint32_t tid)
 {
 	bool any = false, all = true;
 
@@ -140,7 +134,7 @@ bool span_loops_is_outside(struct span_loops *loops, const struct span_way *way,
 			continue;
 		any = true;
 		/* of each, for what it says of the next stack */
-		all &= is_outside(wait, way);
+		all &= is_outside(wait, calls);
 	}
 	return any && all;
 }
@@ -153,7 +147,8 @@ bool span_loops_is_asking(const struct span_loops *loops, uint32_t tid)
 		if (loops->waits[i].tid != tid)
 			continue;
 		any = true;
-		all &= loops->waits[i].is_answer;
+		all &= loops->waits[i].is_answer ||
+		       (loops->waits[i].outer && !loops->waits[i].inside);
 	}
 	return any && all;
 }

@@ -4,9 +4,11 @@
  * those waits.
  *
  * Not each of them is a loop's: a library that a program without one has called waits like that
- * for an answer (curl_easy_perform(), a client of gRPC, subprocess.run() of Python). What the
- * program does between two such calls holds up no one. A loop's function waits close by, and calls
- * handlers; such a program waits far from the function that also does other things.
+ * for an answer (curl_easy_perform(), Python's subprocess.run()). What the program does between two
+ * such calls holds up no one. Some are known by their names. In Python it is seen whose functions
+ * are on the way: where the program also does other things in a function that waits by a package's
+ * or the standard library's functions, two at least, the loop is none. A library's loop calls the
+ * program's handlers from within.
  */
 #ifndef DWELL_CAPTURE_SPAN_LOOPS_H
 #define DWELL_CAPTURE_SPAN_LOOPS_H
@@ -18,7 +20,7 @@
 #include "capture/span_ways.h"
 
 #define LOOP_FUNCTIONS	  64
-#define LOOP_WAITS	  64
+#define LOOP_WAITS	  512
 #define LOOP_WAITS_OF_ONE 2 /* thread */
 
 /* All zeros is empty. */
@@ -33,9 +35,11 @@ struct span_loops {
 		uint64_t number; /* 0: free */
 		uint32_t tid;
 		bool is_answer; /* what it calls waits for one, by its name */
-		/* so many outermost functions are known to be around what waits, and no loop */
+		bool inside;	/* the thread has also been seen in what may be a handler */
+		/* so many outermost functions have been seen to be around what waits, and no loop
+		 */
 		size_t outer;
-		struct span_way way;
+		struct span_calls calls;
 	} waits[LOOP_WAITS]; /* the last ones of each thread */
 	uint64_t waits_noted;
 };
@@ -45,16 +49,16 @@ void span_loops_note(struct span_loops *loops, const struct span_signs *signs, u
 		     uint64_t file);
 
 /* The stack of a thread that waits for events as one with a loop. */
-void span_loops_note_wait(struct span_loops *loops, const struct span_way *way, uint32_t tid,
+void span_loops_note_wait(struct span_loops *loops, const struct span_calls *calls, uint32_t tid,
 			  bool is_answer);
 
 /*
  * Whether what a thread does with this stack is outside of its loop, by where it has waited for
  * events: false, too, where that is not known.
  */
-bool span_loops_is_outside(struct span_loops *loops, const struct span_way *way, uint32_t tid);
+bool span_loops_is_outside(struct span_loops *loops, const struct span_calls *calls, uint32_t tid);
 
-/* Whether all that it waited for was an answer. */
+/* Whether all that it has waited for was an answer, as far as is known. */
 bool span_loops_is_asking(const struct span_loops *loops, uint32_t tid);
 
 /* That of the innermost function; NULL: it does not wait for events. */

@@ -60,6 +60,9 @@ bool span_seed_waits_for_events(const struct span_seed *raw);
 void span_seeds_doubt(struct span_seeds *seeds, uint32_t tid);
 bool span_seeds_doubted(const struct span_seeds *seeds, uint32_t tid);
 
+/* A thread that has a loop, or seems to. */
+void span_seeds_know(struct span_seeds *seeds, uint32_t tid, uint64_t start_ns);
+
 /* A span above the threshold has ended; `own_ns` 0: it was none, after all. */
 void span_seeds_note(struct span_seeds *seeds, uint32_t tid, uint64_t own_ns);
 

@@ -445,6 +445,14 @@ static const char *module_of(const struct wire_frame *record)
 	return record->text + record->function_bytes + record->file_bytes;
 }
 
+unsigned int span_stacks_kind(const struct span_stacks *stacks, uint32_t frame)
+{
+	size_t length;
+	const struct wire_frame *record = interned_get(&stacks->frames, frame - 1, &length);
+
+	return record->kind;
+}
+
 uint64_t span_stacks_function(const struct span_stacks *stacks, uint32_t frame)
 {
 	size_t length;

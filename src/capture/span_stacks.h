@@ -134,6 +134,9 @@ bool span_stacks_is_call(const struct span_stacks *stacks, uint32_t frame);
 #define SPAN_FUNCTION_PYTHON 2ULL
 uint64_t span_stacks_function(const struct span_stacks *stacks, uint32_t frame);
 
+/* Whose function it is: an enum frame_kind. */
+unsigned int span_stacks_kind(const struct span_stacks *stacks, uint32_t frame);
+
 /* How many addresses had names, of how many. */
 struct symbolizer_counts span_stacks_counts(const struct span_stacks *stacks);
 

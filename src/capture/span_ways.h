@@ -27,6 +27,18 @@ void span_way_read(struct span_way *way, const struct span_stacks *stacks, uint3
 /* Those of Python alone, as the kernel side has read them: all, whatever else is known. */
 void span_way_read_python(struct span_way *way, const struct span_stack *raw);
 
+/* The same, and whose they are. */
+struct span_calls {
+	uint64_t functions[PYTHON_FRAMES];
+	uint8_t ranks[PYTHON_FRAMES]; /* enum span_rank */
+	size_t count;		      /* 0: not known */
+};
+
+/* Who calls whom: the program packages, and both the language's library. */
+enum span_rank { SPAN_RANK_STANDARD, SPAN_RANK_PACKAGE, SPAN_RANK_PROGRAM };
+
+void span_calls_read(struct span_calls *calls, const struct span_stacks *stacks, uint32_t stack);
+
 /* Where two part. */
 struct span_parting {
 	size_t common;	      /* outermost functions of both, with that which calls both ways */
@@ -34,5 +46,7 @@ struct span_parting {
 };
 
 struct span_parting span_ways_part(const struct span_way *first, const struct span_way *second);
+struct span_parting span_calls_part(const struct span_calls *first,
+				    const struct span_calls *second);
 
 #endif

@@ -142,23 +142,24 @@ static void take_loop_wait(struct spans *spans, const struct span_stack *raw,
 {
 	struct loop_park place = {.stack = raw->frame.stack, .tid = raw->worker_tid};
 	const __u8 value = 1;
-	struct span_way way;
+	struct span_calls calls;
 
-	span_way_read(&way, &spans->stacks, found->signs.complete ? found->id : 0);
-	span_loops_note_wait(&spans->loops, &way, raw->worker_tid, found->signs.asks);
+	span_seeds_know(&spans->seeds, raw->worker_tid, raw->thread_start_ns);
+	span_calls_read(&calls, &spans->stacks, found->id);
+	span_loops_note_wait(&spans->loops, &calls, raw->worker_tid, found->signs.asks);
 	if (!found->signs.asks)
 		return;
 	bpf_map_update_elem(bpf_map__fd(spans->bpf->maps.loop_answers), &place, &value, BPF_ANY);
 	spans->bpf->bss->span_answers = 1;
 }
 
-/* Whether what a thread does is outside of its loop, by a stack that is whole. */
+/* Whether what a thread does is outside of its loop, by its stack. */
 static bool is_outside_loop(struct spans *spans, uint32_t tid, uint32_t stack)
 {
-	struct span_way way;
+	struct span_calls calls;
 
-	span_way_read(&way, &spans->stacks, stack);
-	return span_loops_is_outside(&spans->loops, &way, tid);
+	span_calls_read(&calls, &spans->stacks, stack);
+	return span_loops_is_outside(&spans->loops, &calls, tid);
 }
 
 static void take_job(struct spans *spans, const struct span_stack *raw,
@@ -211,8 +212,8 @@ static int on_stack(struct spans *spans, const struct span_stack *raw,
 	evidence = span_evidences_of(&spans->evidences, raw->worker_tid, raw->span_ns);
 	if (evidence && raw->of != SPAN_STACK_WAKER)
 		span_evidence_note_stack(evidence, &found->signs);
-	if (evidence && raw->of != SPAN_STACK_WAKER && found->signs.complete)
-		span_evidence_note_whole(evidence, found->id);
+	if (evidence && raw->of != SPAN_STACK_WAKER && found->id)
+		span_evidence_note_id(evidence, found->id);
 	if (raw->of == SPAN_STACK_SAMPLE)
 		return sink_send(sink, &sample.header);
 	if (!evidence || raw->site.state >= WIRE_STATES)
@@ -255,11 +256,11 @@ static bool is_rootless(struct spans *spans, uint32_t tid, const struct span_evi
 /* Whether what seemed to be a turn of a loop was what a program did between two calls. */
 static bool is_no_turn(struct spans *spans, uint32_t tid, const struct span_evidence *evidence)
 {
-	bool is_outside = span_loops_is_asking(&spans->loops, tid);
+	bool is_outside = false;
 
-	for (size_t i = 0; i < SPAN_WHOLE_STACKS && evidence->whole[i]; i++)
-		is_outside |= is_outside_loop(spans, tid, evidence->whole[i]);
-	return is_outside;
+	for (size_t i = 0; i < SPAN_STACKS_KEPT && evidence->stacks[i]; i++)
+		is_outside |= is_outside_loop(spans, tid, evidence->stacks[i]);
+	return is_outside || span_loops_is_asking(&spans->loops, tid);
 }
 
 static int on_end(struct spans *spans, const struct span_end *end, struct record_sink sink)
@@ -353,8 +354,7 @@ static int on_worker(struct spans *spans, const struct span_worker *raw,
 	if (is_present(present, raw) && found->is_read) {
 		present->stack = found->id;
 		present->rooted = found->signs.complete && !span_signs_are_rootless(&found->signs);
-		present->outside =
-			found->signs.complete && is_outside_loop(spans, raw->tid, found->id);
+		present->outside = is_outside_loop(spans, raw->tid, found->id);
 		if (worker.open_kind == SPAN_ROOT && span_signs_are_rootless(&found->signs))
 			span_seeds_doubt(&spans->seeds, raw->tid);
 	}

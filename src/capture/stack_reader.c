@@ -311,6 +311,7 @@ static bool read_user(const struct reading *reading, const struct stack_question
 		is_noted = is_noted && signs_note_function(&symbols[i], &answer->signs);
 		is_wrapper = is_wrapper && signs_read_futex(&symbols[i], &answer->signs);
 	}
+	answer->signs.asks |= count > 1 && signs_read_wait(&symbols[0], &symbols[1]);
 	learn_end(question, end, needed, answer);
 	send_layout(reading, process);
 	if (!find_python(process, question, &python))

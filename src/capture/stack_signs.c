@@ -50,6 +50,14 @@ bool signs_read_futex(const struct symbol *symbol, struct span_signs *signs)
 	return verdict == SITE_CALLER || verdict == SITE_SEMAPHORE;
 }
 
+bool signs_read_wait(const struct symbol *innermost, const struct symbol *caller)
+{
+	const struct symbol_frame *call = &innermost->frames[0];
+
+	return wait_is_of_c_library(call->module) && strstr(call->function, "poll") &&
+	       wait_is_of_ruby(caller->frames[0].module);
+}
+
 void signs_read(const struct span_marks *marks, const struct symbol *symbol,
 		struct span_signs *signs)
 {

@@ -35,6 +35,12 @@ void signs_read(const struct span_marks *marks, const struct symbol *symbol,
  */
 bool signs_note_function(const struct symbol *symbol, struct span_signs *signs);
 
+/*
+ * Of a stack that is about to wait, by its two innermost functions: whether it waits for one
+ * descriptor, or a while.
+ */
+bool signs_read_wait(const struct symbol *innermost, const struct symbol *caller);
+
 /* As of the places of waits (capture/wait_places.h), from inside out. False: no more is needed. */
 bool signs_read_futex(const struct symbol *symbol, struct span_signs *signs);
 

@@ -191,6 +191,13 @@ bool wait_is_of_library(const char *path)
 	return is_file_of(path, libraries, ARRAY_SIZE(libraries));
 }
 
+bool wait_is_of_ruby(const char *path)
+{
+	static const char *const programs[] = {"libruby", "ruby"};
+
+	return is_file_of(path, programs, ARRAY_SIZE(programs));
+}
+
 bool wait_is_of_c_library(const char *path)
 {
 	static const char *const libraries[] = {"libc.so", "libc-2.", "libpthread", "ld-musl-"};

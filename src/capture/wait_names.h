@@ -25,6 +25,10 @@ bool name_begins_with_any(const char *name, const char *const *begins, size_t co
  */
 bool wait_is_of_library(const char *path);
 
+/* Ruby's, which waits for a single descriptor, and sleeps, by poll(), and for several by select().
+ */
+bool wait_is_of_ruby(const char *path);
+
 /* glibc's or musl's, by which others wait. */
 bool wait_is_of_c_library(const char *path);
 

@@ -376,10 +376,56 @@ def test_who_waits_for_answers_has_no_loop(wait):
 RUNS = """
 import subprocess, time
 
+def run():
+    subprocess.run(["sh", "-c", "echo; sleep 0.01; echo >&2"], capture_output=True)
+
+def think(deep=5):
+    think(deep - 1) if deep else time.sleep(0.02)
+
 print(flush=True)
 while True:
-    subprocess.run(["sh", "-c", "echo; sleep 0.01; echo >&2"], capture_output=True)
+    run()
     time.sleep(0.02)
+    think()
+"""
+
+#: A handler that waits for a child process.
+HANGS = """
+import asyncio, os
+
+def wait_for_child(pid):
+    os.waitpid(pid, 0)
+
+async def main():
+    print(flush=True)
+    while True:
+        wait_for_child(os.posix_spawn("/bin/sleep", ["sleep", "1.5"], os.environ))
+        await asyncio.sleep(0.1)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.measures
+def test_what_a_handler_waits_for_now_is_as_it_will_be_called_in_the_end():
+    with program_running([sys.executable, "-c", HANGS]) as program:
+        assert program.stdout.readline() == "\n"
+        blocked = Blocked(program.pid, "-d", "4s")
+        stalls, summary = blocked.wait()
+    stuck = [worker["stuck"] for worker in summary["workers"] if worker["stuck"]]
+    found = {(stall["cause"], stall["reason"], stall["function"]) for stall in [*stalls, *stuck] if stall["cause"] != "runnable"}
+    assert found == {("ipc", "wait4:child", "wait_for_child")}
+
+
+#: Ruby sleeps in poll() for an eventfd.
+SLEEPS = """
+$stdout.sync = true
+puts
+loop do
+  sleep 0.02
+  finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 0.02
+  nil while Process.clock_gettime(Process::CLOCK_MONOTONIC) < finish
+end
 """
 
 
@@ -392,6 +438,8 @@ def asking(kind):
     """Synchronous programs whose libraries wait for events."""
     if kind == "python":
         words = [sys.executable, "-c", RUNS]
+    elif kind == "ruby":
+        words = ["ruby", "-e", SLEEPS]
     else:
         words = [pathlib.Path(BUILD) / "tests" / "asks", kind]
     with contextlib.ExitStack() as stack:
@@ -419,19 +467,21 @@ class Slow(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize("kind", ["curl", "far", "python"])
+@pytest.mark.parametrize("kind", ["curl", "python", "ruby"])
 def test_a_program_without_a_loop_is_not_blamed(kind):
     """What it does between two calls of a library that waits for an answer holds up no one."""
     with asking(kind) as program:
         assert program.stdout.readline() == "\n"
         blocked = Blocked(program.pid, "-d", "4s")
-        stalls, _ = blocked.wait()
+        stalls, summary = blocked.wait()
     assert blamed(stalls) == []
+    assert sum(worker["stalls"] for worker in summary["workers"]) == len(stalls), summary["workers"]
 
 
 @pytest.mark.measures
-def test_a_loop_near_its_wait_is_one():
-    with asking("near") as program:
+@pytest.mark.parametrize("depth", ["2", "9"])
+def test_a_loop_of_the_programs_own_is_one_however_far_its_wait(depth):
+    with asking(depth) as program:
         blocked = Blocked(program.pid)
         asked = [tuple(int(word) for word in program.stdout.readline().split()) for _ in range(60)]
         stalls, summary = blocked.end()
