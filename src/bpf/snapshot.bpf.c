@@ -248,6 +248,9 @@ static __attribute__((noinline)) long write_worker(struct seq_file *seq, struct 
 		const struct span_block *block = span_block_at(worker, present);
 
 		worker_record.block_ns = block->since_ns;
+		/* of that wait more may be known than the account says: span_refine() */
+		if (block->site.syscall == record.site.syscall)
+			worker_record.site = block->site;
 		if (block->has_stack)
 			worker_record.stack = span_stack_index(worker, present, 0) + 1;
 	}
