@@ -38,7 +38,8 @@ struct blame_handed {
 	__u32 lock; /* as in struct blame */
 	__u16 gaps; /* here for want of room: those in blame.polled, >> 16, ns */
 	__u8 most;  /* of the wait that is being charged: place + 1 of the largest part so far */
-	__u8 pad;
+	/* here, too: how often room is not looked for among the shares, as there was none */
+	__u8 crowded;
 };
 
 struct blame {

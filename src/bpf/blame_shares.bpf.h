@@ -116,6 +116,7 @@ __weak __attribute__((noinline)) int blame_freeze(struct blamed_account *blamed,
 	blamed->blame.count = 0;
 	blamed->blame.refused_ns = 0;
 	blamed->blame.lost_ns = 0;
+	blamed->blame.handed.crowded = 0;
 	blamed->blame.last = 0;
 	return 0;
 }
@@ -273,24 +274,19 @@ __weak __attribute__((noinline)) int blame_merge(struct blame *blame, __u32 plac
 
 #define BLAME_KEPT 5 /* of the largest shares: worth a place of their own */
 
-/* How many shares are larger, where all places are taken. */
-__weak __attribute__((noinline)) __u32 blame_larger(const struct blame *blame, __u64 ns)
+/* The larger of the two is *a then. Without a branch: the verifier looks at every way through. */
+static __always_inline void blame_order(__u64 *a, __u64 *b)
 {
-	__u64 more = 0;
+	__u64 swapped = (*a ^ *b) & -((*a - *b) >> 63);
 
-	if (!blame)
-		return 0;
-#pragma clang loop unroll(disable)
-	for (__u32 i = 0; i < BLAME_CULPRITS; i++)
-		/* without a branch: the verifier looks at every way through here */
-		more += (ns - blame->culprits[i].total_ns) >> 63;
-	return (__u32)more;
+	*a ^= swapped;
+	*b ^= swapped;
 }
 
-/* What all the other shares have at most, where all places are taken. */
+/* What all the other shares have at most, where all places are taken: of the kept ones the next. */
 __weak __attribute__((noinline)) __u64 blame_most(const struct blame *blame)
 {
-	__u64 most_ns = ~0ULL;
+	__u64 largest[BLAME_KEPT + 1] = {};
 
 	if (!blame)
 		return 0;
@@ -298,10 +294,11 @@ __weak __attribute__((noinline)) __u64 blame_most(const struct blame *blame)
 	for (__u32 i = 0; i < BLAME_CULPRITS; i++) {
 		__u64 ns = blame->culprits[i].total_ns;
 
-		if (ns < most_ns && blame_larger(blame, ns) <= BLAME_KEPT)
-			most_ns = ns;
+#pragma clang loop unroll(full)
+		for (__u32 j = 0; j <= BLAME_KEPT; j++)
+			blame_order(&largest[j], &ns);
 	}
-	return most_ns;
+	return largest[BLAME_KEPT];
 }
 
 /* As one bit: the victim's state, and whether it is time before the interval. */
@@ -342,7 +339,7 @@ __weak __attribute__((noinline)) __u32 blame_smallest(const struct blame *blame)
 	for (__u32 i = 0; i < BLAME_CULPRITS; i++) {
 		const struct wire_culprit *culprit = &blame->culprits[i];
 		bool is_only = !(several & blame_class(blame_how(culprit)));
-		/* without a second branch: as in blame_larger() */
+		/* without a second branch: as in blame_order() */
 		__u64 ns = culprit->total_ns | (__u64)is_only << 62;
 
 		if (ns < least_ns) {
@@ -363,6 +360,11 @@ __weak __attribute__((noinline)) int blame_is_first(const struct blame *blame,
 }
 
 #define BLAME_LOST 64 /* one part of so many may be folded */
+/*
+ * Where no shares are alike, that is found out again after so many that found no place: among ten
+ * threads that take turns at a CPU it was done at each switch, and cost more than all else.
+ */
+#define BLAME_CROWDED 3
 
 /*
  * Whether `ns` is so little beside what has been charged that it may be folded, rather than that
@@ -469,8 +471,13 @@ __weak __attribute__((noinline)) int blame_add(struct blame *blame, const struct
 			}
 			least_ns = ns;
 		}
-		if (!blame_lose(blame, least_ns))
+		if (blame->handed.crowded) {
+			blame->handed.crowded--;
+		} else if (!blame_lose(blame, least_ns)) {
 			blame_make_room(blame, key, smallest);
+			if (blame->count >= BLAME_CULPRITS)
+				blame->handed.crowded = BLAME_CROWDED;
+		}
 	}
 	added = blame->count;
 	barrier_var(added);
