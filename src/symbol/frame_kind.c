@@ -341,9 +341,24 @@ static bool is_plug_in(const char *module)
 	       !strstr(module, "/gconv/");
 }
 
-enum frame_kind frame_kind_of_python(const char *path)
+/*
+ * What a package installs to start it by: a few lines in a directory of programs. All that it does
+ * is below those, and would be called by their name.
+ */
+static bool is_launcher(const char *path, const char *function)
 {
-	if (strstr(path, "/site-packages/") || strstr(path, "/dist-packages/"))
+	const char *name = strrchr(path, '/');
+	size_t directory = name ? (size_t)(name - path) : 0;
+
+	return function && !strcmp(function, "<module>") &&
+	       ((directory >= 4 && !strncmp(name - 4, "/bin", 4)) ||
+		(directory >= 5 && !strncmp(name - 5, "/sbin", 5)));
+}
+
+enum frame_kind frame_kind_of_python(const char *path, const char *function)
+{
+	if (is_launcher(path, function) || strstr(path, "/site-packages/") ||
+	    strstr(path, "/dist-packages/"))
 		return FRAME_KIND_DEPENDENCY;
 	if (strstr(path, "/lib/python3") || !strncmp(path, "<frozen ", 8))
 		return FRAME_KIND_STANDARD;
@@ -448,5 +463,5 @@ enum frame_kind frame_kind_of(const char *function, const char *file, const char
 		return FRAME_KIND_SYSTEM;
 	if ((!strncmp(module, "/usr/", 5) || !strncmp(module, "/lib", 4)) && !is_plug_in(module))
 		return FRAME_KIND_SYSTEM;
-	return frame_kind_of_python(module);
+	return frame_kind_of_python(module, NULL);
 }

@@ -48,7 +48,10 @@ enum frame_kind frame_kind_of(const char *function, const char *file, const char
 bool frame_kind_is_own(const char *prefix, const char *function, const char *file,
 		       const char *module);
 
-/* Of a file of a Python program: source, or an extension module. */
-enum frame_kind frame_kind_of_python(const char *path);
+/*
+ * Of a function in a file of a Python program: source, or an extension module. `function`: NULL if
+ * not known.
+ */
+enum frame_kind frame_kind_of_python(const char *path, const char *function);
 
 #endif

@@ -506,7 +506,7 @@ static uint32_t frame_number(struct python_frames *frames, const struct code *co
 				       .file = strdup(code->file),
 				       .line = line > 0 ? line : 0,
 				       .named = true,
-				       .kind = frame_kind_of_python(code->file)};
+				       .kind = frame_kind_of_python(code->file, code->name)};
 	frame->module = frame->file;
 	if (!frame->function || !frame->file) {
 		free((char *)frame->function);

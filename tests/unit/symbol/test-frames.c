@@ -123,6 +123,25 @@ CASE(whose_code_a_function_is)
 				 cases[i].kind);
 }
 
+CASE(whose_code_a_function_of_python_is)
+{
+	assert_int_equal(frame_kind_of_python("/srv/app.py", "handle"), FRAME_KIND_USER);
+	assert_int_equal(frame_kind_of_python("/srv/app.py", "<module>"), FRAME_KIND_USER);
+	assert_int_equal(frame_kind_of_python("/usr/lib/python3.11/ssl.py", "read"),
+			 FRAME_KIND_STANDARD);
+	assert_int_equal(frame_kind_of_python("/usr/lib/python3/dist-packages/grpc/_channel.py",
+					      "_blocking"),
+			 FRAME_KIND_DEPENDENCY);
+	/* what starts a package */
+	assert_int_equal(frame_kind_of_python("/usr/bin/gunicorn", "<module>"),
+			 FRAME_KIND_DEPENDENCY);
+	assert_int_equal(frame_kind_of_python("/srv/venv/bin/celery", "<module>"),
+			 FRAME_KIND_DEPENDENCY);
+	/* functions are more than that */
+	assert_int_equal(frame_kind_of_python("/usr/local/bin/report", "fetch"), FRAME_KIND_USER);
+	assert_int_equal(frame_kind_of_python("/srv/cabin/app.py", "<module>"), FRAME_KIND_USER);
+}
+
 CASE(what_lies_beside_a_function)
 {
 	static const struct {
@@ -548,6 +567,7 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(whose_code_a_function_is),
+		cmocka_unit_test(whose_code_a_function_of_python_is),
 		cmocka_unit_test(what_lies_beside_a_function),
 		cmocka_unit_test(the_user_says_what_is_their_own),
 		cmocka_unit_test(kernel_functions_by_address),
