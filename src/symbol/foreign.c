@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/nsfs.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -16,8 +18,11 @@
 #include "base/file.h"
 #include "base/kernel_text.h"
 
+#ifndef STATX_MNT_ID
+#define STATX_MNT_ID 0x00001000U /* include/uapi/linux/stat.h; older kernels ignore both */
+#endif
 #ifndef STATX_MNT_ID_UNIQUE
-#define STATX_MNT_ID_UNIQUE 0x00004000U /* include/uapi/linux/stat.h; older kernels ignore it */
+#define STATX_MNT_ID_UNIQUE 0x00004000U
 #endif
 
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -32,13 +37,59 @@ static bool is_in_memory(unsigned int major, unsigned int minor)
 	       minor(status.st_dev) == minor;
 }
 
+struct mount {
+	uint64_t device; /* of the filesystem: major << 32 | minor */
+	bool is_served_by_others;
+};
+
+static uint64_t device_number(unsigned int major, unsigned int minor)
+{
+	return (uint64_t)major << 32 | minor;
+}
+
+/* Its number in lists of mounts; -1: this kernel does not say it (Linux 5.8 on does). */
+static int64_t mount_number(int fd)
+{
+	struct statx status;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &status) < 0 ||
+	    !(status.stx_mask & STATX_MNT_ID))
+		return -1;
+	return (int64_t)status.stx_mnt_id;
+}
+
+/* Whether who may mount where that process runs has our rights too. 0: our own mounts. */
+static bool are_mounts_of_our_users(uint32_t pid)
+{
+	struct stat ours, theirs;
+	char path[64];
+
+	if (!pid)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/ns/mnt", pid);
+	cleanup_close int mounts = open(path, O_RDONLY | O_CLOEXEC);
+	cleanup_close int users = mounts < 0 ? -1 : ioctl(mounts, NS_GET_USERNS);
+
+	return users >= 0 && !fstat(users, &theirs) && !stat("/proc/self/ns/user", &ours) &&
+	       theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
+}
+
+/* `end`: of the line, from " - " on. */
+static bool is_served_by_others(const char *end)
+{
+	const char *user = end ? strstr(end, "user_id=") : NULL;
+	unsigned int owner;
+
+	return end && !strncmp(end, " - fuse", 7) &&
+	       (!user || sscanf(user, "user_id=%u", &owner) != 1 || (owner && owner != geteuid()));
+}
+
 /*
- * Whether the filesystem of that device is one that another user's program serves (FUSE), by the
- * mounts that a process sees: any process that opens a file there waits for that program, and
- * cannot be killed meanwhile. Mounts of a user namespace are no danger: they refuse us. 0: it is
- * not; 1: it is; -ENOENT: no mount has that device, as after a lazy umount(8).
+ * The mount of that number, or, with -1, of that device, among those that a process sees (0: our
+ * own). A layer of an overlayfs that is another filesystem may be one that others serve, where they
+ * may mount.
  */
-static int is_served_by_others(unsigned int major, unsigned int minor, uint32_t pid)
+static bool find_mount(int64_t number, uint64_t device, uint32_t pid, struct mount *ret_mount)
 {
 	cleanup_free char *line = NULL;
 	char path[64] = "/proc/self/mountinfo";
@@ -50,17 +101,37 @@ static int is_served_by_others(unsigned int major, unsigned int minor, uint32_t 
 
 	/* proc_pid_mountinfo(5): 36 35 98:0 /root /point options … - type source options */
 	while (file && getline(&line, &room, file) > 0) {
-		const char *end = strstr(line, " - "), *user = end ? strstr(end, "user_id=") : NULL;
-		unsigned int its_major, its_minor, owner;
+		const char *end = strstr(line, " - ");
+		unsigned int its_major, its_minor;
+		int64_t its_number;
 
-		if (sscanf(line, "%*u %*u %u:%u", &its_major, &its_minor) != 2 ||
-		    its_major != major || its_minor != minor)
+		if (sscanf(line, "%" SCNd64 " %*u %u:%u", &its_number, &its_major, &its_minor) != 3)
 			continue;
-		return end && !strncmp(end, " - fuse", 7) &&
-		       (!user || sscanf(user, "user_id=%u", &owner) != 1 ||
-			(owner && owner != geteuid()));
+		ret_mount->device = device_number(its_major, its_minor);
+		if (number < 0 ? ret_mount->device != device : its_number != number)
+			continue;
+		ret_mount->is_served_by_others =
+			is_served_by_others(end) ||
+			(end && !strncmp(end, " - overlay ", 11) && ret_mount->device != device &&
+			 !are_mounts_of_our_users(pid));
+		return true;
 	}
-	return -ENOENT;
+	return false;
+}
+
+/*
+ * By the mounts of the process, or by ours. Subvolumes of btrfs and layers of overlayfs have
+ * devices that no list shows; the mount of a layer itself may be in none. False: no mount is its,
+ * as after a lazy umount(8).
+ */
+static bool find_mount_of(int fd, uint64_t device, uint32_t pid, struct mount *ret_mount)
+{
+	int64_t number = mount_number(fd);
+
+	return (number >= 0 && (find_mount(number, device, pid, ret_mount) ||
+				(pid && find_mount(number, device, 0, ret_mount)))) ||
+	       find_mount(-1, device, pid, ret_mount) ||
+	       (pid && find_mount(-1, device, 0, ret_mount));
 }
 
 /*
@@ -95,25 +166,38 @@ static bool keep_mount(uint64_t id, bool may_never_answer)
 	return may_never_answer;
 }
 
-/* Asked without asking it, by the attributes that the kernel has. */
-static bool may_never_answer(const struct statx *status, uint32_t pid)
+/*
+ * Whether the file lies on a filesystem that another user's program serves (FUSE): any process that
+ * opens a file there waits for that program, and cannot be killed meanwhile. Asked without asking
+ * it, by the attributes that the kernel has. Mounts of a user namespace are no danger: they refuse
+ * us.
+ */
+static bool may_never_answer(int fd, const struct statx *status, uint32_t pid)
 {
 	unsigned int major = status->stx_dev_major, minor = status->stx_dev_minor;
-	uint64_t mount = unique_mount(status);
-	const struct known_mount *known = known_mount(mount);
-	int served;
+	uint64_t id = unique_mount(status);
+	const struct known_mount *known = known_mount(id);
+	struct mount mount;
 
 	if (known)
 		return known->may_never_answer;
-	served = is_served_by_others(major, minor, pid);
-	if (served == -ENOENT)
-		served = is_served_by_others(major, minor, 0);
-	if (served == -ENOENT && is_in_memory(major, minor))
-		served = false;
-	if (served != -ENOENT)
-		return keep_mount(mount, served);
+	if (find_mount_of(fd, device_number(major, minor), pid, &mount))
+		return keep_mount(id, mount.is_served_by_others);
+	if (is_in_memory(major, minor))
+		return keep_mount(id, false);
 	/* what has no number of a disk, and is in no list, may be anything; others may see it */
 	return !major;
+}
+
+bool foreign_is_on(int fd, uint32_t pid, uint64_t device)
+{
+	struct stat status;
+	struct mount mount;
+
+	return !fstat(fd, &status) &&
+	       find_mount_of(fd, device_number(major(status.st_dev), minor(status.st_dev)), pid,
+			     &mount) &&
+	       mount.device == device;
 }
 
 int foreign_reopen(int path_fd, uint32_t pid)
@@ -126,7 +210,7 @@ int foreign_reopen(int path_fd, uint32_t pid)
 	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID_UNIQUE,
 		  &status) < 0)
 		return -errno;
-	if (!S_ISREG(status.stx_mode) || may_never_answer(&status, pid))
+	if (!S_ISREG(status.stx_mode) || may_never_answer(fd, &status, pid))
 		return -EACCES;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	opened = open(path, OPEN_FLAGS);

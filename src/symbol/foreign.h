@@ -7,6 +7,7 @@
 #ifndef DWELL_SYMBOL_FOREIGN_H
 #define DWELL_SYMBOL_FOREIGN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -17,6 +18,13 @@
  * or 0. The descriptor or a negative errno; -EACCES if it is no plain file, or may never answer.
  */
 int foreign_reopen(int path_fd, uint32_t pid) must_check;
+
+/*
+ * Whether the file lies on the filesystem of that device (major << 32 | minor), as /proc/PID/maps
+ * shows it: stat(2) shows another one for subvolumes of btrfs and layers of overlayfs. `pid`: as
+ * above.
+ */
+bool foreign_is_on(int fd, uint32_t pid, uint64_t device);
 
 /* As openat2(2) with O_PATH, RESOLVE_NO_MAGICLINKS and `resolve`. A descriptor or -errno. */
 int foreign_path(int directory, const char *name, uint64_t resolve) must_check;

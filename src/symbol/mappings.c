@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/array.h"
 #include "symbol/opener.h"
@@ -122,6 +124,34 @@ int mappings_overlay(struct mappings *mappings, const struct mapping *mapping)
 	return insert(mappings, place, *mapping);
 }
 
+#define KNOWN_DEVICES 16
+
+/*
+ * The subvolumes of a btrfs have the same inode numbers, and /proc/PID/maps shows one device for
+ * them all; stat(2) shows one for each. Whether it does so is the same for all files of a device.
+ */
+static void find_subvolume(struct mapping *mapping, uint32_t pid)
+{
+	static _Thread_local uint64_t whole[KNOWN_DEVICES]; /* 0: none */
+	static _Thread_local unsigned int count;
+	uint64_t device = mapping->device;
+	struct stat file;
+
+	/* a disk's number is not shared out */
+	if (!mapping->inode || !device || device >> 32)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(whole); i++)
+		if (whole[i] == device)
+			return;
+	cleanup_close int fd = mapping_open(mapping, pid);
+
+	if (fd < 0 || fstat(fd, &file) < 0)
+		return;
+	mapping->device = (uint64_t)major(file.st_dev) << 32 | minor(file.st_dev);
+	if (mapping->device == device)
+		whole[count++ % ARRAY_SIZE(whole)] = device;
+}
+
 int mappings_load(struct mappings *mappings, uint32_t pid, uint64_t time_ns)
 {
 	struct mappings loaded = {0};
@@ -143,6 +173,8 @@ int mappings_load(struct mappings *mappings, uint32_t pid, uint64_t time_ns)
 	}
 	for (size_t i = 0; i < loaded.count; i++)
 		loaded.items[i].time_ns = time_ns;
+	for (size_t i = 0; i < loaded.count; i++)
+		find_subvolume(&loaded.items[i], pid);
 	mappings_release(mappings);
 	*mappings = loaded;
 	return 0;

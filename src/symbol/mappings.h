@@ -42,9 +42,9 @@ void mapping_write(const struct mapping *mapping, FILE *file);
 int mappings_overlay(struct mappings *mappings, const struct mapping *mapping) must_check;
 
 /*
- * Reads them again, as they were at a time (opener_follow_processes()) or, with 0, are now. Another
- * user's process needs CAP_SYS_PTRACE. 0 or a negative errno, and then the mappings are as they
- * were; -ESRCH: it has ended, or is the kernel's.
+ * Reads them again, as they were at a time (opener_follow_processes()) or, with 0, are now. Their
+ * devices become those that stat(2) shows. Another user's process needs CAP_SYS_PTRACE. 0 or a
+ * negative errno, and then the mappings are as they were; -ESRCH: it has ended, or is the kernel's.
  */
 int mappings_load(struct mappings *mappings, uint32_t pid, uint64_t time_ns) must_check;
 void mappings_release(struct mappings *mappings);

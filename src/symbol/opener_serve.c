@@ -146,13 +146,48 @@ static int read_mapping(const struct opener_request *request, struct mapping *re
 	return -ENOENT;
 }
 
-static bool is_file_of(int fd, const struct mapping *mapping)
+/* To a clock tick, and what a file system's times are behind. */
+#define START_SLACK_NS NS_PER_S
+
+/* 0: it is not known. */
+static uint64_t age_of_process(uint32_t pid)
+{
+	struct proc_stat process;
+
+	return proc_stat_read(pid, pid, &process) ? clock_ns(CLOCK_BOOTTIME) - process.start_ns : 0;
+}
+
+static int64_t since(struct timespec then)
+{
+	return (int64_t)(clock_realtime_ns() -
+			 ((uint64_t)then.tv_sec * NS_PER_S + (uint64_t)then.tv_nsec));
+}
+
+/* Since then, or, of one that is asked about as it is now, since the process began. */
+static bool is_unchanged(const struct stat *file, const struct opener_request *request)
+{
+	uint64_t age_ns = request->time_ns ? clock_monotonic_ns() - request->time_ns
+					   : age_of_process(request->pid);
+
+	return age_ns && since(file->st_ctim) + (int64_t)START_SLACK_NS > (int64_t)age_ns;
+}
+
+/*
+ * Where a filesystem has parts (subvolumes of btrfs, layers of overlayfs), a mapping shows the
+ * device of the whole, and a file of another part may have the same inode number: one that has been
+ * put in its place since is taken for another.
+ */
+static bool is_file_of(int fd, const struct mapping *mapping, const struct opener_request *request)
 {
 	struct stat status;
 
-	return fstat(fd, &status) == 0 && status.st_ino == mapping->inode &&
-	       major(status.st_dev) == mapping->device >> 32 &&
-	       minor(status.st_dev) == (uint32_t)mapping->device;
+	if (fstat(fd, &status) < 0 || status.st_ino != mapping->inode)
+		return false;
+	if (major(status.st_dev) == mapping->device >> 32 &&
+	    minor(status.st_dev) == (uint32_t)mapping->device)
+		return true;
+	return foreign_is_on(fd, who_sees(request), mapping->device) &&
+	       is_unchanged(&status, request);
 }
 
 /* By its name, as the process sees it: only if it is still the same file. */
@@ -170,7 +205,7 @@ static int serve_mapping_by_name(const struct opener_request *request, char *pat
 	fd = foreign_path(root, mapping.path, RESOLVE_IN_ROOT);
 	if (fd < 0)
 		return fd;
-	if (!is_file_of(fd, &mapping)) {
+	if (!is_file_of(fd, &mapping, request)) {
 		close(fd);
 		return -ESTALE;
 	}
@@ -188,7 +223,7 @@ static bool is_still_mapped(const struct opener_request *request, int fd)
 	struct mapping mapping;
 
 	return !is_past(request) ||
-	       (read_mapping(request, &mapping, &line) >= 0 && is_file_of(fd, &mapping));
+	       (read_mapping(request, &mapping, &line) >= 0 && is_file_of(fd, &mapping, request));
 }
 
 static int serve_mapping(const struct opener_request *request, char *path)
@@ -209,22 +244,14 @@ static int serve_mapping(const struct opener_request *request, char *path)
 	return errno == EPERM || errno == EACCES ? serve_mapping_by_name(request, path) : -errno;
 }
 
-/* To a clock tick, and what a file system's times are behind. */
-#define START_SLACK_NS NS_PER_S
-
 /* Whether a file is of before the process began: of one that had its pid. */
 static bool is_of_before(int fd, uint32_t pid)
 {
-	struct proc_stat process;
+	uint64_t age_ns = age_of_process(pid);
 	struct stat file;
-	uint64_t age_ns, unchanged_ns;
 
-	if (fstat(fd, &file) < 0 || !proc_stat_read(pid, pid, &process))
-		return false;
-	age_ns = clock_ns(CLOCK_BOOTTIME) - process.start_ns;
-	unchanged_ns = clock_realtime_ns() -
-		       ((uint64_t)file.st_mtim.tv_sec * NS_PER_S + (uint64_t)file.st_mtim.tv_nsec);
-	return (int64_t)unchanged_ns > (int64_t)(age_ns + START_SLACK_NS);
+	return age_ns && !fstat(fd, &file) &&
+	       since(file.st_mtim) > (int64_t)(age_ns + START_SLACK_NS);
 }
 
 /* In /tmp every user may put a file of that name, and programs leave theirs there. */

@@ -6,8 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "symbol/foreign.h"
@@ -119,6 +122,79 @@ CASE(files_in_memory_are_opened)
 	close(fd);
 }
 
+/* Mounts of this process alone, which go with it. */
+static void mount_at(const char *name, const char *type, const char *options)
+{
+	static bool are_own;
+	char path[128];
+
+	if (geteuid() || (!are_own && (unshare(CLONE_NEWNS) < 0 ||
+				       mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)))
+		skip(); /* only root can */
+	are_own = true;
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	if (mount("none", path, type, 0, options) < 0)
+		skip(); /* the kernel has no such filesystem */
+}
+
+/* Its files have a device that no list of mounts shows. */
+CASE(files_of_an_overlay_of_two_filesystems_are_opened)
+{
+	char path[128], options[512];
+	struct stat file, top;
+
+	snprintf(path, sizeof(path), "%s/memory", directory);
+	assert_int_equal(mkdir(path, 0755), 0);
+	snprintf(path, sizeof(path), "%s/overlay", directory);
+	assert_int_equal(mkdir(path, 0755), 0);
+	mount_at("memory", "tmpfs", NULL);
+	snprintf(path, sizeof(path), "%s/memory/upper", directory);
+	assert_int_equal(mkdir(path, 0755), 0);
+	snprintf(path, sizeof(path), "%s/memory/work", directory);
+	assert_int_equal(mkdir(path, 0755), 0);
+	snprintf(path, sizeof(path), "%s/lower", directory);
+	assert_int_equal(mkdir(path, 0755), 0);
+	make("lower/file", 0, 0644);
+	snprintf(options, sizeof(options),
+		 "lowerdir=%s/lower,upperdir=%s/memory/upper,workdir=%s/memory/work", directory,
+		 directory, directory);
+	mount_at("overlay", "overlay", options);
+	snprintf(path, sizeof(path), "%s/overlay", directory);
+	assert_int_equal(stat(path, &top), 0);
+	snprintf(path, sizeof(path), "%s/overlay/file", directory);
+	assert_int_equal(stat(path, &file), 0);
+	assert_int_not_equal(file.st_dev, top.st_dev);
+	assert_int_equal(reopened(path), 0);
+	assert_int_equal(opened("/overlay", "file", (uint32_t)getpid(), 0), 0);
+}
+
+static bool is_on(const char *path, dev_t device)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC);
+	bool is;
+
+	assert_true(fd >= 0);
+	is = foreign_is_on(fd, 0, (uint64_t)major(device) << 32 | minor(device));
+	close(fd);
+	return is;
+}
+
+/* As /proc/PID/maps shows their device: that of the whole. */
+CASE(files_of_a_layer_are_on_the_overlay)
+{
+	char path[128];
+	struct stat top;
+
+	snprintf(path, sizeof(path), "%s/overlay", directory);
+	assert_int_equal(stat(path, &top), 0);
+	snprintf(path, sizeof(path), "%s/overlay/file", directory);
+	if (access(path, F_OK) < 0)
+		skip(); /* it could not be mounted */
+	assert_true(is_on(path, top.st_dev));
+	snprintf(path, sizeof(path), "%s/lower/file", directory);
+	assert_false(is_on(path, top.st_dev));
+}
+
 static int prepare(void **state)
 {
 	(void)state;
@@ -127,11 +203,16 @@ static int prepare(void **state)
 
 static int clean(void **state)
 {
-	static const char *const names[] = {"inner/file", "inner/out", "inner/in", "inner", "way",
-					    "for-all",	  "root's",    "other's",  "pipe",  ""};
+	static const char *const names[] = {
+		"inner/file", "inner/out", "inner/in",	 "inner", "way",    "for-all", "root's",
+		"other's",    "pipe",	   "lower/file", "lower", "memory", "overlay", ""};
 	char path[128];
 
 	(void)state;
+	snprintf(path, sizeof(path), "%s/overlay", directory);
+	umount2(path, MNT_DETACH);
+	snprintf(path, sizeof(path), "%s/memory", directory);
+	umount2(path, MNT_DETACH);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		snprintf(path, sizeof(path), "%s/%s", directory, names[i]);
 		remove(path);
@@ -146,6 +227,8 @@ int main(void)
 		cmocka_unit_test(no_link_leads_elsewhere),
 		cmocka_unit_test(only_plain_files_are_opened),
 		cmocka_unit_test(files_in_memory_are_opened),
+		cmocka_unit_test(files_of_an_overlay_of_two_filesystems_are_opened),
+		cmocka_unit_test(files_of_a_layer_are_on_the_overlay),
 	};
 
 	return cmocka_run_group_tests(cases, prepare, clean);
