@@ -99,17 +99,33 @@ static int report_deaths(struct span_stacks *stacks, struct record_sink sink)
 			    "die: some stacks are lost");
 }
 
+/* Once, of the first of such files. */
+static int report_file(const char *file, bool *reported, struct record_sink sink,
+		       const char *before, const char *after)
+{
+	char why[STACK_FILE_BYTES + 160];
+
+	if (!*file || *reported)
+		return 0;
+	*reported = true;
+	snprintf(why, sizeof(why), "%s%s %s", before, file, after);
+	return sink_missing(sink, "symbols", why);
+}
+
 int span_stacks_report(struct span_stacks *stacks, struct record_sink sink)
 {
 	int result = report_deaths(stacks, sink);
-	char why[STACK_FILE_BYTES + 128];
 
-	if (result < 0 || !*stacks->other_build || stacks->other_build_reported)
-		return result;
-	stacks->other_build_reported = true;
-	snprintf(why, sizeof(why), "the debug file of %s is of another build, so it is not used",
-		 stacks->other_build);
-	return sink_missing(sink, "symbols", why);
+	if (result >= 0)
+		result =
+			report_file(stacks->other_build, &stacks->other_build_reported, sink,
+				    "the debug file of ", "is of another build, so it is not used");
+	if (result >= 0)
+		result = report_file(stacks->unanswered, &stacks->unanswered_reported, sink, "",
+				     "lies on a filesystem that another user's program serves "
+				     "(FUSE) or may serve, and that may never answer: it is not "
+				     "read");
+	return result;
 }
 
 static size_t bytes_of(const struct span_stack *stack, bool asleep)
@@ -336,6 +352,8 @@ static int take_answer(struct span_stacks *stacks, const void *bytes, size_t len
 	stacks->counts = answer.counts;
 	answer.other_build[sizeof(answer.other_build) - 1] = '\0';
 	memcpy(stacks->other_build, answer.other_build, sizeof(stacks->other_build));
+	answer.unanswered[sizeof(answer.unanswered) - 1] = '\0';
+	memcpy(stacks->unanswered, answer.unanswered, sizeof(stacks->unanswered));
 	/* of very many, those that have not run for longest are forgotten */
 	if (answer.python.threads && stacks->pythons_fd >= 0)
 		(void)bpf_map_update_elem(stacks->pythons_fd, &asked->pid, &answer.python, BPF_ANY);

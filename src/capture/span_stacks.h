@@ -39,7 +39,8 @@ struct span_stacks {
 	uint64_t lost; /* stacks that found no room, or whose reader died */
 	uint64_t deaths_reported;
 	char other_build[STACK_FILE_BYTES]; /* a file whose debug file is; "": none */
-	bool other_build_reported;
+	char unanswered[STACK_FILE_BYTES];  /* a file that may never answer; "": none */
+	bool other_build_reported, unanswered_reported;
 	/* the maps of where interpreters keep their frames, and of where stacks end; negative: none
 	 * yet */
 	int pythons_fd, ends_fd;

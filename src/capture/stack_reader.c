@@ -353,14 +353,12 @@ static void *begin(const void *context)
 	return reader;
 }
 
-static void write_other_build(const struct reader *reader, struct stack_answer *answer)
+static void write_name(char name[STACK_FILE_BYTES], const char *path)
 {
-	const char *path = symbolizer_other_build(reader->processes.symbolizer);
-	size_t length = path ? strlen(path) : 0, room = sizeof(answer->other_build) - 1;
+	size_t length = path ? strlen(path) : 0, room = STACK_FILE_BYTES - 1;
 
 	if (path)
-		snprintf(answer->other_build, sizeof(answer->other_build), "%s",
-			 path + (length > room ? length - room : 0));
+		snprintf(name, STACK_FILE_BYTES, "%s", path + (length > room ? length - room : 0));
 }
 
 static size_t answer(void *data, const void *bytes, size_t length, void *into,
@@ -402,7 +400,8 @@ static size_t answer(void *data, const void *bytes, size_t length, void *into,
 		break;
 	}
 	answer->counts = symbolizer_counts(reader->processes.symbolizer);
-	write_other_build(reader, answer);
+	write_name(answer->other_build, symbolizer_other_build(reader->processes.symbolizer));
+	write_name(answer->unanswered, symbolizer_unanswered(reader->processes.symbolizer));
 	return offsetof(struct stack_answer, frames) + answer->count * sizeof(answer->frames[0]);
 }
 

@@ -50,9 +50,10 @@ struct stack_answer {
 	uint32_t end;	 /* enum wire_stack_end */
 	/* a file whose debug file is of another build: as soon as one is known; "": none */
 	char other_build[STACK_FILE_BYTES];
-	struct python_layout python; /* of the process: as soon as it is known, once */
-	uint64_t user_end;	     /* of the thread's stack (struct stack_end); 0: not known */
-	uint32_t is_end_new;	     /* it was not known so before */
+	char unanswered[STACK_FILE_BYTES]; /* likewise: symbolizer_unanswered() */
+	struct python_layout python;	   /* of the process: as soon as it is known, once */
+	uint64_t user_end;   /* of the thread's stack (struct stack_end); 0: not known */
+	uint32_t is_end_new; /* it was not known so before */
 	uint32_t count;
 	uint32_t frames[STACK_FRAMES_MAX]; /* ids; cut off behind them */
 };

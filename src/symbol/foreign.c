@@ -25,7 +25,11 @@
 #define STATX_MNT_ID_UNIQUE 0x00004000U
 #endif
 
-#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+/* include/linux/exportfs.h: FILEID_INO32_GEN, FILEID_BTRFS_WITHOUT_PARENT */
+#define HANDLE_INO32 1
+#define HANDLE_BTRFS 0x4d
+
+#define OPEN_FLAGS   (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 /* The mount that memfd_create(2) and shared memory have inside the kernel, which no list shows. */
 static bool is_in_memory(unsigned int major, unsigned int minor)
@@ -35,6 +39,23 @@ static bool is_in_memory(unsigned int major, unsigned int minor)
 
 	return fd >= 0 && !fstat(fd, &status) && major(status.st_dev) == major &&
 	       minor(status.st_dev) == minor;
+}
+
+/*
+ * Whether the kernel itself has the file, in memory or on a disk: it makes a handle of a file
+ * (name_to_handle_at(2)) without a word to who serves it, and those of FUSE and overlayfs are of
+ * other types.
+ */
+static bool is_of_the_kernel(int fd)
+{
+	union {
+		struct file_handle handle;
+		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+	} file = {.handle.handle_bytes = MAX_HANDLE_SZ};
+	int mount;
+
+	return !name_to_handle_at(fd, "", &file.handle, &mount, AT_EMPTY_PATH) &&
+	       (file.handle.handle_type == HANDLE_INO32 || file.handle.handle_type == HANDLE_BTRFS);
 }
 
 struct mount {
@@ -183,7 +204,7 @@ static bool may_never_answer(int fd, const struct statx *status, uint32_t pid)
 		return known->may_never_answer;
 	if (find_mount_of(fd, device_number(major, minor), pid, &mount))
 		return keep_mount(id, mount.is_served_by_others);
-	if (is_in_memory(major, minor))
+	if (is_in_memory(major, minor) || (!major && is_of_the_kernel(fd)))
 		return keep_mount(id, false);
 	/* what has no number of a disk, and is in no list, may be anything; others may see it */
 	return !major;
@@ -209,9 +230,12 @@ int foreign_reopen(int path_fd, uint32_t pid)
 
 	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID_UNIQUE,
 		  &status) < 0)
-		return -errno;
-	if (!S_ISREG(status.stx_mode) || may_never_answer(fd, &status, pid))
+		/* as FUSE says of itself to all but its user */
+		return errno == EACCES ? -EREMOTE : -errno;
+	if (!S_ISREG(status.stx_mode))
 		return -EACCES;
+	if (may_never_answer(fd, &status, pid))
+		return -EREMOTE;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	opened = open(path, OPEN_FLAGS);
 	return opened < 0 ? -errno : opened;

@@ -15,7 +15,8 @@
 
 /*
  * For reading, the file behind `path_fd` (O_PATH), which is closed. `pid`: a process that sees it,
- * or 0. The descriptor or a negative errno; -EACCES if it is no plain file, or may never answer.
+ * or 0. The descriptor or a negative errno; -EACCES if it is no plain file, -EREMOTE if it may
+ * never answer.
  */
 int foreign_reopen(int path_fd, uint32_t pid) must_check;
 

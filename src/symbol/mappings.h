@@ -55,7 +55,8 @@ const struct mapping *mappings_find(const struct mappings *mappings, uint64_t ad
 
 /*
  * Opens the mapped file itself, also when it has been deleted or replaced since, or belongs to
- * another mount namespace. The descriptor, or a negative errno.
+ * another mount namespace. The descriptor, or a negative errno; -EREMOTE: it may never answer
+ * (symbol/foreign.h).
  */
 int mapping_open(const struct mapping *mapping, uint32_t pid) must_check;
 

@@ -69,6 +69,7 @@ void module_open(struct module *module, const struct mapping *mapping, uint32_t 
 
 	module->asked = pid;
 	module->asked_ns = mapping->time_ns;
+	module->may_never_answer = fd == -EREMOTE;
 	if (symbols_fd >= 0) {
 		module->info = debug_info_open(symbols_fd, NULL, pid);
 		if (object_open(&module->names, symbols_fd) < 0)

@@ -14,6 +14,7 @@ struct module {
 	char *path;
 	char build_id[BUILD_ID_BYTES]; /* "": none */
 	bool executable;	       /* the program itself */
+	bool may_never_answer;	       /* so it is not read */
 	bool is_past;		       /* its file has changed since: another one has its place */
 	uint64_t attachment;	       /* of the process for which that was looked at last */
 	uint32_t asked;	       /* the process by which it was opened last; 0: it is closed */

@@ -53,6 +53,7 @@ struct symbolizer {
 	size_t module_count, module_room;
 	uint64_t open_bytes;	 /* of their files */
 	const char *other_build; /* path of a module; NULL: none */
+	const char *unanswered;	 /* likewise */
 	const char *symbols;	 /* file with the symbols of the program; NULL: its own */
 	/* Of `nowhere` in programs that are gone: frames that were given out live on. */
 	struct module *retired;
@@ -229,6 +230,8 @@ open_files(struct symbolizer *symbolizer, struct module *module, const struct ma
 	symbolizer->open_bytes += module->bytes;
 	if (!symbolizer->other_build && module->info && debug_info_other_build(module->info))
 		symbolizer->other_build = module->path;
+	if (!symbolizer->unanswered && module->may_never_answer)
+		symbolizer->unanswered = module->path;
 	close_unused(symbolizer);
 }
 
@@ -547,6 +550,11 @@ int symbolizer_find_kernel(struct symbolizer *symbolizer, uint64_t address,
 const char *symbolizer_other_build(const struct symbolizer *symbolizer)
 {
 	return symbolizer->other_build;
+}
+
+const char *symbolizer_unanswered(const struct symbolizer *symbolizer)
+{
+	return symbolizer->unanswered;
 }
 
 void symbolizer_each_missing(const struct symbolizer *symbolizer,

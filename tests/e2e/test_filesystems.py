@@ -134,3 +134,11 @@ def test_subvolumes_have_the_same_inodes(btrfs):
     seconds = named(result)
     assert set(seconds) == {"of_the_first", "of_the_second"}, result["functions"]
     assert all(0.8 < value < 1.1 for value in seconds.values()), seconds
+
+
+def test_a_filesystem_that_was_unmounted_lazily(tmp_path):
+    with mounted(tmp_path / "lazy", "-t", "tmpfs", "none") as place:
+        build(place / "spins", "of_no_mount")
+        with running([place / "spins"]) as (pid,):
+            assert not call("umount", "-l", place).returncode
+            assert names_of(pid) == {"of_no_mount"}

@@ -195,6 +195,71 @@ CASE(files_of_a_layer_are_on_the_overlay)
 	assert_false(is_on(path, top.st_dev));
 }
 
+static int path_of(const char *name)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void unmount(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	assert_int_equal(umount2(path, MNT_DETACH), 0);
+}
+
+/* No list has its mount any more. */
+CASE(a_file_whose_filesystem_was_unmounted_lazily_is_opened)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/lazy", directory);
+	assert_int_equal(mkdir(path, 0755), 0);
+	mount_at("lazy", "tmpfs", NULL);
+	make("lazy/file", 0, 0644);
+	fd = path_of("lazy/file");
+	unmount("lazy");
+	fd = foreign_reopen(fd, 0);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+/* None answers: who opened a file here would wait for ever. Its root is a plain file. */
+static void refuse_served(const char *more)
+{
+	int server = open("/dev/fuse", O_RDWR | O_CLOEXEC), fd;
+	char options[128];
+
+	make("served", 0, 0644);
+	if (server < 0)
+		skip(); /* the kernel has no FUSE */
+	snprintf(options, sizeof(options), "fd=%d,rootmode=100644,user_id=%d,group_id=%d%s", server,
+		 OTHER, OTHER, more);
+	mount_at("served", "fuse", options);
+	assert_int_equal(foreign_reopen(path_of("served"), 0), -EREMOTE);
+	fd = path_of("served");
+	unmount("served");
+	assert_int_equal(foreign_reopen(fd, 0), -EREMOTE);
+	close(server);
+}
+
+CASE(a_file_that_another_program_serves_is_not_opened)
+{
+	refuse_served(",allow_other");
+}
+
+CASE(nor_one_that_it_serves_to_its_user_alone)
+{
+	refuse_served("");
+}
+
 static int prepare(void **state)
 {
 	(void)state;
@@ -203,9 +268,10 @@ static int prepare(void **state)
 
 static int clean(void **state)
 {
-	static const char *const names[] = {
-		"inner/file", "inner/out", "inner/in",	 "inner", "way",    "for-all", "root's",
-		"other's",    "pipe",	   "lower/file", "lower", "memory", "overlay", ""};
+	static const char *const names[] = {"inner/file", "inner/out",	"inner/in", "inner",
+					    "way",	  "for-all",	"root's",   "other's",
+					    "pipe",	  "lower/file", "lower",    "memory",
+					    "overlay",	  "lazy",	"served",   ""};
 	char path[128];
 
 	(void)state;
@@ -229,6 +295,9 @@ int main(void)
 		cmocka_unit_test(files_in_memory_are_opened),
 		cmocka_unit_test(files_of_an_overlay_of_two_filesystems_are_opened),
 		cmocka_unit_test(files_of_a_layer_are_on_the_overlay),
+		cmocka_unit_test(a_file_whose_filesystem_was_unmounted_lazily_is_opened),
+		cmocka_unit_test(a_file_that_another_program_serves_is_not_opened),
+		cmocka_unit_test(nor_one_that_it_serves_to_its_user_alone),
 	};
 
 	return cmocka_run_group_tests(cases, prepare, clean);
