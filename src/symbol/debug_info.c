@@ -241,6 +241,15 @@ static bool open_same_sum(struct debug_info *info, struct source *source, int fd
 	return false;
 }
 
+/* Where packages put them: of this machine, or of the container of the process. */
+static bool open_by_id(struct debug_info *info, struct source *source,
+		       const struct mapping *mapping, uint32_t pid, const char *id)
+{
+	return open_same_build(info, source, opener_debug_id(0, 0, id), id) ||
+	       (mapping && pid &&
+		open_same_build(info, source, opener_debug_id(pid, mapping->time_ns, id), id));
+}
+
 /*
  * By build id, which is in both; else by name, and then by the sum of what it has; else from
  * debuginfod's cache.
@@ -253,7 +262,7 @@ static void open_separate(struct debug_info *info, const struct mapping *mapping
 	GElf_Word sum;
 
 	build_id_read(id, info->own.elf);
-	if (*id && open_same_build(info, separate, opener_debug_id(id), id))
+	if (*id && open_by_id(info, separate, mapping, pid, id))
 		return;
 	name = mapping ? dwelf_elf_gnu_debuglink(info->own.elf, &sum) : NULL;
 	if (name && open_same_sum(info, separate,
@@ -266,7 +275,7 @@ static void open_separate(struct debug_info *info, const struct mapping *mapping
 	memcpy(info->missing, id, sizeof(id));
 }
 
-static void open_alternate(struct debug_info *info)
+static void open_alternate(struct debug_info *info, const struct mapping *mapping, uint32_t pid)
 {
 	struct source *alternate = &info->alternate;
 	char id[BUILD_ID_BYTES];
@@ -277,7 +286,7 @@ static void open_alternate(struct debug_info *info)
 	build_id_format(id, bytes, length);
 	if (!*id)
 		return;
-	if (!open_same_build(info, alternate, opener_debug_id(id), id) &&
+	if (!open_by_id(info, alternate, mapping, pid, id) &&
 	    !open_same_build(info, alternate, opener_debuginfod(id), id)) {
 		memcpy(info->missing, id, sizeof(id));
 		return;
@@ -323,7 +332,7 @@ struct debug_info *debug_info_open(int fd, const struct mapping *mapping, uint32
 		open_separate(info, mapping, pid);
 	info->dwarf = info->separate.dwarf ? info->separate.dwarf : info->own.dwarf;
 	if (info->dwarf) {
-		open_alternate(info);
+		open_alternate(info, mapping, pid);
 		index_units(info);
 	}
 	return info;

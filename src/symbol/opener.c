@@ -171,20 +171,21 @@ int opener_symbols(void)
 	return allowed(ask_for_file((struct opener_request){.kind = OPEN_SYMBOLS}, NULL, 0));
 }
 
-static int ask_for_build(enum opener_kind kind, const char *build_id)
+static int ask_for_build(struct opener_request request, const char *build_id)
 {
-	return allowed(
-		ask_for_file((struct opener_request){.kind = kind}, build_id, strlen(build_id)));
+	return allowed(ask_for_file(request, build_id, strlen(build_id)));
 }
 
-int opener_debug_id(const char *build_id)
+int opener_debug_id(uint32_t pid, uint64_t time_ns, const char *build_id)
 {
-	return ask_for_build(OPEN_DEBUG_ID, build_id);
+	return ask_for_build(
+		(struct opener_request){.kind = OPEN_DEBUG_ID, .pid = pid, .time_ns = time_ns},
+		build_id);
 }
 
 int opener_debuginfod(const char *build_id)
 {
-	return ask_for_build(OPEN_DEBUGINFOD, build_id);
+	return ask_for_build((struct opener_request){.kind = OPEN_DEBUGINFOD}, build_id);
 }
 
 int opener_debug_link(uint32_t pid, uint64_t time_ns, uint64_t start, uint64_t end,

@@ -59,11 +59,12 @@ void opener_allow_symbols(const char *path); /* must live as long; before helper
 int opener_symbols(void) must_check;
 
 /*
- * A separate debug file: by build id (symbol/build_id.h), below /usr/lib/debug; by its name
+ * A separate debug file: by build id (symbol/build_id.h), below /usr/lib/debug in our own root
+ * directory or, with a pid, in that of the process; by its name
  * (.gnu_debuglink), there, in the directory of what is mapped, or in .debug below that; or by build
  * id, in debuginfod's cache. Below /usr/lib/debug it belongs to root; see foreign_open_below().
  */
-int opener_debug_id(const char *build_id) must_check;
+int opener_debug_id(uint32_t pid, uint64_t time_ns, const char *build_id) must_check;
 int opener_debuginfod(const char *build_id) must_check;
 int opener_debug_link(uint32_t pid, uint64_t time_ns, uint64_t start, uint64_t end,
 		      const char *name) must_check;

@@ -278,7 +278,9 @@ static int serve_debug_id(const struct opener_request *request)
 		return -EINVAL;
 	snprintf(name, sizeof(name), ".build-id/%.2s/%s.debug", request->text, request->text + 2);
 	/* links in it lead to where packages put the file */
-	return foreign_open_below(0, DEBUG_DIRECTORY, name, 0, 0);
+	return request->pid ? foreign_open_below(who_sees(request), DEBUG_DIRECTORY, name,
+						 RESOLVE_NO_SYMLINKS, 0)
+			    : foreign_open_below(0, DEBUG_DIRECTORY, name, 0, 0);
 }
 
 /* A bare name, for what is mapped: where that lies is what the kernel says. */

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from conftest import run
-from test_profile import profile
+from test_profile import build_id, profile
 
 #: for ever, or for some tenths of a second of CPU time
 SPINS = """
@@ -25,8 +25,8 @@ int main(int count, char **words)
 """
 
 
-def build(path, name):
-    subprocess.run(["gcc", "-O1", f"-DNAME={name}", "-xc", "-", "-o", path], input=SPINS, text=True, check=True)
+def build(path, name, *flags):
+    subprocess.run(["gcc", "-O1", *flags, f"-DNAME={name}", "-xc", "-", "-o", path], input=SPINS, text=True, check=True)
 
 
 def call(*command):
@@ -142,3 +142,20 @@ def test_a_filesystem_that_was_unmounted_lazily(tmp_path):
         with running([place / "spins"]) as (pid,):
             assert not call("umount", "-l", place).returncode
             assert names_of(pid) == {"of_no_mount"}
+
+
+@pytest.mark.parametrize("of_this_build", [True, False])
+def test_debug_files_of_a_container(tmp_path, of_this_build):
+    """As its packages put them, below the root directory of the program; one that only has the right name is not used."""
+    root, other = tmp_path / "root", tmp_path / "other"
+    root.mkdir()
+    build(root / "spins", "of_the_container", "-g", "-static", "-Wl,--build-id")
+    build(other, "of_another_build", "-g", "-static", "-Wl,--build-id")
+    its_id = build_id(root / "spins")
+    debug = root / "usr/lib/debug/.build-id" / its_id[:2] / f"{its_id[2:]}.debug"
+    debug.parent.mkdir(parents=True)
+    subprocess.run(["objcopy", "--only-keep-debug", root / "spins" if of_this_build else other, debug], check=True)
+    subprocess.run(["strip", "--strip-all", root / "spins"], check=True)
+    with running(["chroot", root, "/spins"]) as (pid,):
+        result = profile("-p", pid, "-d", "500ms")
+    assert set(named(result)) == ({"of_the_container"} if of_this_build else set()), result["functions"]
