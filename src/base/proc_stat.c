@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/proc_stat.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -61,6 +63,32 @@ bool proc_stat_read(uint32_t pid, uint32_t tid, struct proc_stat *ret_stat)
 		return false;
 	line[length] = '\0';
 	return proc_stat_parse(line, ret_stat);
+}
+
+static bool goes_on(uint32_t pid, uint32_t tid)
+{
+	struct proc_stat stat;
+
+	return proc_stat_read(pid, tid, &stat) && stat.state != 'Z' && stat.state != 'X';
+}
+
+uint32_t proc_living_thread(uint32_t pid)
+{
+	struct dirent *entry;
+	char path[64];
+
+	if (goes_on(pid, pid))
+		return pid;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);
+	cleanup_dir DIR *tasks = opendir(path);
+
+	while (tasks && (entry = readdir(tasks))) {
+		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+		if (isdigit((unsigned char)entry->d_name[0]) && goes_on(pid, tid))
+			return tid;
+	}
+	return pid;
 }
 
 const char *proc_stat_policy(uint32_t policy)

@@ -27,6 +27,13 @@ bool proc_stat_parse(const char *line, struct proc_stat *ret_stat);
 /* False: the thread is gone. A process has the pid of its first thread, which may be a zombie. */
 bool proc_stat_read(uint32_t pid, uint32_t tid, struct proc_stat *ret_stat);
 
+/*
+ * A thread by which /proc has what threads share (maps, mem, exe, root, fd): the first one, or,
+ * where that has exited and is a zombie without all these, one that goes on. /proc/TID is there for
+ * each, though no list has it. Where none goes on: `pid`. Of a thread's id: one of its process.
+ */
+uint32_t proc_living_thread(uint32_t pid);
+
 /* "SCHED_FIFO", as sched(7) names them; "unknown policy" of others. */
 const char *proc_stat_policy(uint32_t policy);
 

@@ -111,14 +111,14 @@ static struct wire_wait_site classify_function(struct proc_id id, struct wire_wa
 	return guess;
 }
 
-/* As classify_descriptor() in the kernel, by what the link in /proc/PID/fd says. */
+/* As classify_descriptor() in the kernel, by what the link in /proc/TID/fd says. */
 static struct wire_wait_site classify_descriptor(struct proc_id id, unsigned long descriptor,
 						 long syscall, bool uninterruptible)
 {
 	char path[96], link[256];
 	ssize_t length;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/fd/%lu", id.pid, descriptor);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/fd/%lu", id.tid, descriptor);
 	length = readlink(path, link, sizeof(link) - 1);
 	if (length <= 0)
 		return place(WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall);

@@ -131,7 +131,7 @@ static enum match match_process(uint32_t pid, const char *name, char comm[TARGET
 
 	if (target_process_name(pid, comm))
 		match = match_text(comm, name);
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", pid);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", proc_living_thread(pid));
 	length = readlink(path, link, sizeof(link) - 1);
 	if (length <= 0)
 		return match;
@@ -144,12 +144,13 @@ static enum match match_process(uint32_t pid, const char *name, char comm[TARGET
 	return by_program > match ? by_program : match;
 }
 
-/* Dead, and perhaps not yet waited for by its parent. */
+/* Dead, with all its threads, and perhaps not yet waited for by its parent. */
 static bool is_dead(uint32_t pid)
 {
+	uint32_t tid = proc_living_thread(pid);
 	struct proc_stat stat;
 
-	return !proc_stat_read(pid, pid, &stat) || stat.state == 'Z';
+	return !proc_stat_read(pid, tid, &stat) || stat.state == 'Z';
 }
 
 #define LISTED 8

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/print.h"
+#include "base/proc_stat.h"
 #include "base/wait_status.h"
 #include "command/debug_files.h"
 #include "session/runtime_spans.h"
@@ -45,7 +46,7 @@ static struct blocked_program program_of(uint32_t pid)
 	char path[32];
 	struct stat file;
 
-	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	snprintf(path, sizeof(path), "/proc/%u/exe", proc_living_thread(pid));
 	if (stat(path, &file) < 0)
 		return (struct blocked_program){0};
 	return (struct blocked_program){file.st_dev, file.st_ino};

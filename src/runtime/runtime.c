@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/duration.h"
 #include "base/helper.h"
+#include "base/proc_stat.h"
 #include "symbol/mappings.h"
 #include "symbol/opener.h"
 
@@ -188,17 +189,23 @@ static bool is_of_process(const char *path, const struct search *search)
 {
 	char beginning[64];
 	uint64_t start, end;
+	struct proc_stat stat;
+	uint32_t tid;
 	int used = 0;
 
-	snprintf(beginning, sizeof(beginning), "/proc/%u/exe", search->pid);
+	/* where its first thread has exited, by another one of the process */
+	if (sscanf(path, "/proc/%" SCNu32 "/", &tid) != 1 ||
+	    !proc_stat_read(search->pid, tid, &stat))
+		return false;
+	snprintf(beginning, sizeof(beginning), "/proc/%u/exe", tid);
 	if (!strcmp(path, beginning))
 		return true;
-	snprintf(beginning, sizeof(beginning), "/proc/%u/map_files/", search->pid);
+	snprintf(beginning, sizeof(beginning), "/proc/%u/map_files/", tid);
 	if (!strncmp(path, beginning, strlen(beginning)))
 		return sscanf(path + strlen(beginning), "%" SCNx64 "-%" SCNx64 "%n", &start, &end,
 			      &used) == 2 &&
 		       !path[strlen(beginning) + (size_t)used];
-	snprintf(beginning, sizeof(beginning), "/proc/%u/root", search->pid);
+	snprintf(beginning, sizeof(beginning), "/proc/%u/root", tid);
 	if (strncmp(path, beginning, strlen(beginning)) != 0)
 		return false;
 	for (size_t i = 0; i < search->mappings.count; i++)

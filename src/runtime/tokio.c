@@ -15,6 +15,7 @@
 
 #include "base/build_options.h"
 #include "base/cleanup.h"
+#include "base/proc_stat.h"
 #include "base/text.h"
 #include "runtime/runtime.h"
 #include "runtime/tokio_vtables.h"
@@ -401,7 +402,7 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 					 ? "; it takes the rights of root (sudo dwell …), "
 					   "which a sandbox may withhold"
 					 : "");
-	snprintf(program, sizeof(program), "/proc/%" PRIu32 "/exe", pid);
+	snprintf(program, sizeof(program), "/proc/%" PRIu32 "/exe", proc_living_thread(pid));
 	if (symbols) {
 		/* the program is mapped below its libraries */
 		for (size_t i = 0; i < mappings.count && !*search.module; i++)

@@ -17,6 +17,7 @@
 
 #include "base/file.h"
 #include "base/kernel_text.h"
+#include "base/proc_stat.h"
 
 #ifndef STATX_MNT_ID
 #define STATX_MNT_ID 0x00001000U /* include/uapi/linux/stat.h; older kernels ignore both */
@@ -117,7 +118,8 @@ static bool find_mount(int64_t number, uint64_t device, uint32_t pid, struct mou
 	size_t room = 0;
 
 	if (pid)
-		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mountinfo", pid);
+		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mountinfo",
+			 proc_living_thread(pid));
 	cleanup_file FILE *file = fopen(path, "re");
 
 	/* proc_pid_mountinfo(5): 36 35 98:0 /root /point options … - type source options */
@@ -256,7 +258,7 @@ int foreign_root(uint32_t pid)
 	int fd;
 
 	if (pid)
-		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root", pid);
+		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root", proc_living_thread(pid));
 	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }

@@ -80,7 +80,9 @@ static uint32_t who_sees(const struct opener_request *request)
 /* The file may be of a process that has begun a program since it was asked about. */
 static int serve_maps(const struct opener_request *request)
 {
-	int fd = is_past(request) ? -ESRCH : open_path("/proc/%" PRIu32 "/maps", request->pid);
+	int fd = is_past(request)
+			 ? -ESRCH
+			 : open_path("/proc/%" PRIu32 "/maps", proc_living_thread(request->pid));
 
 	if (!past_maps_followed() || !request->time_ns || (fd >= 0 && !is_past(request)))
 		return fd;
@@ -103,7 +105,7 @@ static int serve_program_path(const struct opener_request *request, char *path)
 		return 0;
 	}
 
-	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/exe", request->pid);
+	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/exe", proc_living_thread(request->pid));
 	length = readlink(link, path, PATH_MAX);
 	if (length < 0)
 		return -errno;
@@ -116,14 +118,14 @@ static int serve_program(const struct opener_request *request, char *path)
 	char link[64];
 	int result = serve_program_path(request, path);
 
-	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/exe", request->pid);
+	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/exe", proc_living_thread(request->pid));
 	return result < 0 ? result : open_link(link, request->pid);
 }
 
 static void map_file_path(char path[OPENER_PATH_BYTES], const struct opener_request *request)
 {
 	snprintf(path, OPENER_PATH_BYTES, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64,
-		 request->pid, request->start, request->end);
+		 proc_living_thread(request->pid), request->start, request->end);
 }
 
 /* What the kernel says of the mapping: the helper is not asked. 0 or -errno. */
@@ -210,7 +212,8 @@ static int serve_mapping_by_name(const struct opener_request *request, char *pat
 		return -ESTALE;
 	}
 	if (pid)
-		snprintf(path, OPENER_PATH_BYTES, "/proc/%" PRIu32 "/root%s", pid, mapping.path);
+		snprintf(path, OPENER_PATH_BYTES, "/proc/%" PRIu32 "/root%s",
+			 proc_living_thread(pid), mapping.path);
 	else
 		snprintf(path, OPENER_PATH_BYTES, "%s", mapping.path);
 	return foreign_reopen(fd, pid);
@@ -343,16 +346,26 @@ static uint64_t switches_asleep(uint32_t tid)
 	return sum;
 }
 
+static size_t read_memory(uint32_t tid, const struct opener_request *request, void *into)
+{
+	cleanup_memory struct thread_memory memory = thread_memory_open(tid);
+
+	return thread_memory_read(&memory, request->start, into, request->end - request->start);
+}
+
 /* `end` - `start` bytes; with the switches if they are asked for. How many were read. */
 static size_t serve_memory(const struct opener_request *request, struct opener_memory_reply *reply)
 {
-	cleanup_memory struct thread_memory memory = thread_memory_open(request->pid);
-	uint64_t bytes = request->end - request->start;
+	uint32_t other;
 	size_t got;
 
-	if (bytes > sizeof(reply->bytes))
+	if (request->end - request->start > sizeof(reply->bytes))
 		return 0;
-	got = thread_memory_read(&memory, request->start, reply->bytes, bytes);
+	got = read_memory(request->pid, request, reply->bytes);
+	/* asked about afterwards: most threads live, and stacks are many */
+	other = got ? request->pid : proc_living_thread(request->pid);
+	if (other != request->pid)
+		got = read_memory(other, request, reply->bytes);
 	reply->switches = request->with_switches ? switches_asleep(request->pid) : 0;
 	return got;
 }

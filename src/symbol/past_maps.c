@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/proc_stat.h"
 #include "symbol/map_events.h"
 #include "symbol/map_history.h"
 #include "symbol/mappings.h"
@@ -77,7 +78,7 @@ static int read_maps_now(void *data, uint32_t pid, struct mappings *mappings)
 	int result;
 
 	(void)data;
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", proc_living_thread(pid));
 	cleanup_file FILE *file = fopen(path, "re");
 
 	if (!file)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Processes that /proc shows otherwise than most: without a first thread."""
+import contextlib
+import json
+import pathlib
+import subprocess
+
+from conftest import parse, run
+from matrices import wait_until
+from services import FIXTURES, Blocked
+from test_libraries import compile_into
+
+
+def build_ticks(directory, *flags):
+    return compile_into(directory / "dwell-ticks", "gcc", "-O1", "-g", *flags, FIXTURES / "ticks.c", "-pthread")
+
+
+@contextlib.contextmanager
+def ticking(*words):
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            yield process.pid
+        finally:
+            process.kill()
+
+
+def sleepers(pid):
+    """The functions of its program in which `dwell profile` finds that it sleeps."""
+    done = run("profile", "-p", pid, "-d", "1s", "--state", "sleep", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout.splitlines()[-1])
+    return {row["function"] for row in result["functions"] if row["self_ns"] > 100_000_000}
+
+
+def blamed(pid):
+    """The functions of its program in which `dwell blocked` finds stalls that sleep."""
+    stalls, summary = Blocked(pid, "-d", "2s").wait()
+    assert summary["runtime"] == "loop" and len(stalls) > 5, stalls
+    return {stall["function"] for stall in stalls if stall["cause"] == "sleep"}
+
+
+def state_of(pid):
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def test_a_process_whose_first_thread_has_exited(tmp_path):
+    """/proc/PID is a zombie's then, without maps and program; those of its threads have them."""
+    with ticking(build_ticks(tmp_path), "thread") as pid:
+        wait_until(lambda: state_of(pid) == "Z")
+        done = run("top", "-n", "dwell-ticks", "-c", "1", "-i", "100ms", "--format", "json")
+        assert done.returncode == 0, done.stderr
+        assert {row["pid"] for row in parse(done.stdout)[0][0]["threads"]} == {pid}
+        assert sleepers(pid) == {"print_ticket"}
+        assert blamed(pid) == {"print_ticket"}
