@@ -12,6 +12,7 @@
 struct module {
 	uint64_t device, inode;
 	char *path;
+	size_t root_bytes;	       /* so much of it names the root of its process; mostly 0 */
 	char build_id[BUILD_ID_BYTES]; /* "": none */
 	bool executable;	       /* the program itself */
 	bool may_never_answer;	       /* so it is not read */

@@ -138,16 +138,28 @@ int opener_program(uint32_t pid, char path[OPENER_PATH_BYTES])
 	return ask_for_object((struct opener_request){.kind = OPEN_PROGRAM, .pid = pid}, path);
 }
 
-int opener_program_path(uint32_t pid, uint64_t time_ns, char path[OPENER_PATH_BYTES])
+/* Nothing is opened. 0 or -errno. */
+static int ask_for_path(struct opener_request request, char path[OPENER_PATH_BYTES])
 {
-	int fd, result = ask_with_path((struct opener_request){.kind = READ_PROGRAM_PATH,
-							       .pid = pid,
-							       .time_ns = time_ns},
-				       path, &fd);
+	int fd, result = ask_with_path(request, path, &fd);
 
 	if (result >= 0)
 		cleanup_close_fd(&fd);
 	return result;
+}
+
+int opener_program_path(uint32_t pid, uint64_t time_ns, char path[OPENER_PATH_BYTES])
+{
+	return ask_for_path(
+		(struct opener_request){.kind = READ_PROGRAM_PATH, .pid = pid, .time_ns = time_ns},
+		path);
+}
+
+int opener_root_path(uint32_t pid, uint64_t time_ns, char path[OPENER_PATH_BYTES])
+{
+	return ask_for_path(
+		(struct opener_request){.kind = READ_ROOT_PATH, .pid = pid, .time_ns = time_ns},
+		path);
 }
 
 int opener_mapping(uint32_t pid, uint64_t time_ns, uint64_t start, uint64_t end,

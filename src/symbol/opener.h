@@ -44,6 +44,12 @@ int opener_program(uint32_t pid, char path[OPENER_PATH_BYTES]) must_check;
 int opener_program_path(uint32_t pid, uint64_t time_ns, char path[OPENER_PATH_BYTES]) must_check;
 
 /*
+ * Its root, as ours names it: /proc/PID/maps begins paths with that (chroot(2)). "/" also in
+ * another mount namespace, whose paths begin there. 0 or -errno.
+ */
+int opener_root_path(uint32_t pid, uint64_t time_ns, char path[OPENER_PATH_BYTES]) must_check;
+
+/*
  * The file that is mapped at `start` to `end`, also when it has been deleted or replaced since, or
  * belongs to another mount namespace; and a path by which we can open it again. Without the right
  * to follow /proc/PID/map_files, it is found by its name in /proc/PID/maps.

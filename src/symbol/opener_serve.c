@@ -113,6 +113,23 @@ static int serve_program_path(const struct opener_request *request, char *path)
 	return 0;
 }
 
+/* 0 or -errno. */
+static int serve_root_path(const struct opener_request *request, char *path)
+{
+	uint32_t pid = who_sees(request);
+	char link[64];
+	ssize_t length;
+
+	if (!pid)
+		return -ESRCH;
+	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/root", proc_living_thread(pid));
+	length = readlink(link, path, PATH_MAX);
+	if (length < 0)
+		return -errno;
+	path[length] = '\0';
+	return 0;
+}
+
 static int serve_program(const struct opener_request *request, char *path)
 {
 	char link[64];
@@ -424,6 +441,10 @@ int opener_serve(const void *bytes, size_t length, void *reply, size_t *ret_leng
 		return 0;
 	case READ_PROGRAM_PATH:
 		fd = serve_program_path(&request, reply);
+		*ret_length = fd < 0 ? 0 : strlen(reply) + 1;
+		return fd;
+	case READ_ROOT_PATH:
+		fd = serve_root_path(&request, reply);
 		*ret_length = fd < 0 ? 0 : strlen(reply) + 1;
 		return fd;
 	case OPEN_MAPPING:

@@ -247,6 +247,18 @@ static bool is_past(const struct symbolizer *symbolizer, struct module *module)
 	return module->is_past;
 }
 
+/* What of the path of a mapped file is that of the root which the process has (chroot(2)). */
+static size_t root_bytes(const struct mapping *mapping, uint32_t pid)
+{
+	char root[OPENER_PATH_BYTES];
+	size_t length;
+
+	if (opener_root_path(pid, mapping->time_ns, root) < 0)
+		return 0;
+	length = strlen(root);
+	return !strncmp(mapping->path, root, length) && mapping->path[length] == '/' ? length : 0;
+}
+
 static struct module *find_module(struct symbolizer *symbolizer, const struct mapping *mapping)
 {
 	struct module *module;
@@ -286,6 +298,7 @@ static struct module *find_module(struct symbolizer *symbolizer, const struct ma
 		free(module);
 		return NULL;
 	}
+	module->root_bytes = root_bytes(mapping, symbolizer->space->pid);
 	module->executable =
 		symbolizer->space->program && !strcmp(module->path, symbolizer->space->program);
 	module->used = symbolizer->selections;
@@ -370,8 +383,9 @@ static int set_frame(const struct symbolizer *symbolizer, struct symbol_frame *f
 	else if (!frame->file && is_c_library(module, frame, address))
 		frame->kind = FRAME_KIND_SYSTEM;
 	else if (frame->function && (frame->named || *module->path))
-		frame->kind = frame_kind_of(frame->function, frame->file, module->path,
-					    module->executable, symbolizer->runtimes);
+		frame->kind = frame_kind_of(frame->function, frame->file,
+					    module->path + module->root_bytes, module->executable,
+					    symbolizer->runtimes);
 	return frame->function && (frame->file || !source->file) ? 0 : -ENOMEM;
 }
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Processes that /proc shows otherwise than most: without a first thread."""
+"""Processes that /proc shows otherwise than most: without a first thread, below another root."""
 import contextlib
 import json
 import pathlib
+import re
+import shutil
 import subprocess
 
 from conftest import parse, run
@@ -51,5 +53,24 @@ def test_a_process_whose_first_thread_has_exited(tmp_path):
         done = run("top", "-n", "dwell-ticks", "-c", "1", "-i", "100ms", "--format", "json")
         assert done.returncode == 0, done.stderr
         assert {row["pid"] for row in parse(done.stdout)[0][0]["threads"]} == {pid}
+        assert sleepers(pid) == {"print_ticket"}
+        assert blamed(pid) == {"print_ticket"}
+
+
+def copy_into(root, program):
+    """The program, and what it is linked with, at their paths."""
+    linked = subprocess.run(["ldd", program], stdout=subprocess.PIPE, text=True, check=True).stdout
+    for file in [str(program), *re.findall(r"(/\S+) \(0x", linked)]:
+        copy = root / file.lstrip("/")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, copy)
+
+
+def test_a_process_whose_root_is_a_directory(tmp_path):
+    """Its C library lies below that directory, and is the system's all the same."""
+    program = build_ticks(tmp_path)
+    root = tmp_path / "root"
+    copy_into(root, program)
+    with ticking("chroot", root, program) as pid:
         assert sleepers(pid) == {"print_ticket"}
         assert blamed(pid) == {"print_ticket"}
