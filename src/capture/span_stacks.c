@@ -100,7 +100,7 @@ static int report_deaths(struct span_stacks *stacks, struct record_sink sink)
 }
 
 /* Once, of the first of such files. */
-static int report_file(const char *file, bool *reported, struct record_sink sink,
+static int report_file(const char *file, bool *reported, struct record_sink sink, const char *what,
 		       const char *before, const char *after)
 {
 	char why[STACK_FILE_BYTES + 160];
@@ -109,7 +109,7 @@ static int report_file(const char *file, bool *reported, struct record_sink sink
 		return 0;
 	*reported = true;
 	snprintf(why, sizeof(why), "%s%s %s", before, file, after);
-	return sink_missing(sink, "symbols", why);
+	return sink_missing(sink, what, why);
 }
 
 int span_stacks_report(struct span_stacks *stacks, struct record_sink sink)
@@ -117,11 +117,16 @@ int span_stacks_report(struct span_stacks *stacks, struct record_sink sink)
 	int result = report_deaths(stacks, sink);
 
 	if (result >= 0)
-		result =
-			report_file(stacks->other_build, &stacks->other_build_reported, sink,
-				    "the debug file of ", "is of another build, so it is not used");
+		result = report_file(stacks->program_32_bit, &stacks->program_32_bit_reported, sink,
+				     "stacks", "",
+				     "is a 32-bit program, whose stacks are not looked into");
 	if (result >= 0)
-		result = report_file(stacks->unanswered, &stacks->unanswered_reported, sink, "",
+		result = report_file(stacks->other_build, &stacks->other_build_reported, sink,
+				     "symbols", "the debug file of ",
+				     "is of another build, so it is not used");
+	if (result >= 0)
+		result = report_file(stacks->unanswered, &stacks->unanswered_reported, sink,
+				     "symbols", "",
 				     "lies on a filesystem that another user's program serves "
 				     "(FUSE) or may serve, and that may never answer: it is not "
 				     "read");
@@ -354,6 +359,8 @@ static int take_answer(struct span_stacks *stacks, const void *bytes, size_t len
 	memcpy(stacks->other_build, answer.other_build, sizeof(stacks->other_build));
 	answer.unanswered[sizeof(answer.unanswered) - 1] = '\0';
 	memcpy(stacks->unanswered, answer.unanswered, sizeof(stacks->unanswered));
+	answer.program_32_bit[sizeof(answer.program_32_bit) - 1] = '\0';
+	memcpy(stacks->program_32_bit, answer.program_32_bit, sizeof(stacks->program_32_bit));
 	/* of very many, those that have not run for longest are forgotten */
 	if (answer.python.threads && stacks->pythons_fd >= 0)
 		(void)bpf_map_update_elem(stacks->pythons_fd, &asked->pid, &answer.python, BPF_ANY);

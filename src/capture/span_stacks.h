@@ -38,9 +38,10 @@ struct span_stacks {
 	uint64_t complete, truncated, failed;
 	uint64_t lost; /* stacks that found no room, or whose reader died */
 	uint64_t deaths_reported;
-	char other_build[STACK_FILE_BYTES]; /* a file whose debug file is; "": none */
-	char unanswered[STACK_FILE_BYTES];  /* a file that may never answer; "": none */
-	bool other_build_reported, unanswered_reported;
+	char other_build[STACK_FILE_BYTES];    /* a file whose debug file is; "": none */
+	char unanswered[STACK_FILE_BYTES];     /* a file that may never answer; "": none */
+	char program_32_bit[STACK_FILE_BYTES]; /* "": none */
+	bool other_build_reported, unanswered_reported, program_32_bit_reported;
 	/* the maps of where interpreters keep their frames, and of where stacks end; negative: none
 	 * yet */
 	int pythons_fd, ends_fd;

@@ -402,6 +402,7 @@ static size_t answer(void *data, const void *bytes, size_t length, void *into,
 	answer->counts = symbolizer_counts(reader->processes.symbolizer);
 	write_name(answer->other_build, symbolizer_other_build(reader->processes.symbolizer));
 	write_name(answer->unanswered, symbolizer_unanswered(reader->processes.symbolizer));
+	write_name(answer->program_32_bit, symbolizer_32_bit(reader->processes.symbolizer));
 	return offsetof(struct stack_answer, frames) + answer->count * sizeof(answer->frames[0]);
 }
 

@@ -50,8 +50,9 @@ struct stack_answer {
 	uint32_t end;	 /* enum wire_stack_end */
 	/* a file whose debug file is of another build: as soon as one is known; "": none */
 	char other_build[STACK_FILE_BYTES];
-	char unanswered[STACK_FILE_BYTES]; /* likewise: symbolizer_unanswered() */
-	struct python_layout python;	   /* of the process: as soon as it is known, once */
+	char unanswered[STACK_FILE_BYTES];     /* likewise: symbolizer_unanswered() */
+	char program_32_bit[STACK_FILE_BYTES]; /* likewise */
+	struct python_layout python;	       /* of the process: as soon as it is known, once */
 	uint64_t user_end;   /* of the thread's stack (struct stack_end); 0: not known */
 	uint32_t is_end_new; /* it was not known so before */
 	uint32_t count;

@@ -12,6 +12,7 @@
 #include "symbol/mappings.h"
 #include "symbol/object.h"
 #include "symbol/opener.h"
+#include "symbol/program.h"
 
 /* By the name of a file that is mapped, up to its version. */
 static const struct {
@@ -58,6 +59,18 @@ static const char *runtime_of_program(uint32_t pid, char version[GO_VERSION_BYTE
 			what = ".NET";
 	object_free(object);
 	return what;
+}
+
+int runtime_refuse_32_bit(uint32_t pid, struct error *error)
+{
+	if (!program_is_32_bit(pid))
+		return 0;
+	return error_set(error, EOPNOTSUPP,
+			 "process %" PRIu32
+			 " is a 32-bit program: its system calls and stacks are not looked into, "
+			 "so no loop of it can be found. dwell top -p %" PRIu32
+			 " shows when its threads run and wait",
+			 pid, pid);
 }
 
 int runtime_refuse(uint32_t pid, struct error *error)

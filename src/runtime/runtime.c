@@ -314,8 +314,10 @@ int runtime_plan_make(struct runtime_plan *plan, const struct runtime_ops *runti
 {
 	struct search search = {.runtime = runtime, .pid = pid, .symbols = symbols};
 	struct helper *helper;
-	int result;
+	int result = runtime_refuse_32_bit(pid, error);
 
+	if (result < 0)
+		return result;
 	if (runtime && !runtime->reads_files) {
 		result = search_here(plan, &search, error);
 	} else {

@@ -94,6 +94,9 @@ extern const size_t runtime_count;
  */
 int runtime_refuse(uint32_t pid, struct error *error) must_check;
 
+/* The same of a 32-bit program, of which nothing can be found. */
+int runtime_refuse_32_bit(uint32_t pid, struct error *error) must_check;
+
 /* NULL: there is none of that name. */
 const struct runtime_ops *runtime_find(const char *name);
 

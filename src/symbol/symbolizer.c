@@ -16,6 +16,7 @@
 #include "symbol/jit_map.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/module.h"
+#include "symbol/program.h"
 
 /* What addresses mean in a process. */
 struct space {
@@ -54,6 +55,7 @@ struct symbolizer {
 	uint64_t open_bytes;	 /* of their files */
 	const char *other_build; /* path of a module; NULL: none */
 	const char *unanswered;	 /* likewise */
+	char *program_32_bit;	 /* its path; NULL: none */
 	const char *symbols;	 /* file with the symbols of the program; NULL: its own */
 	/* Of `nowhere` in programs that are gone: frames that were given out live on. */
 	struct module *retired;
@@ -101,6 +103,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	for (size_t i = 0; i < symbolizer->space_count; i++)
 		space_free(symbolizer->spaces[i]);
 	free(symbolizer->spaces);
+	free(symbolizer->program_32_bit);
 	for (size_t i = 0; i < symbolizer->retired_count; i++)
 		module_release(&symbolizer->retired[i]);
 	free(symbolizer->retired);
@@ -176,6 +179,17 @@ bool symbolizer_select(struct symbolizer *symbolizer, uint32_t pid)
 	return symbolizer->space;
 }
 
+/* Its file is opened only where all that is mapped has addresses of 32 bits. */
+static void note_32_bit(struct symbolizer *symbolizer)
+{
+	const struct space *space = symbolizer->space;
+	const struct mappings *mappings = &space->mappings;
+
+	if (!symbolizer->program_32_bit && *space->program &&
+	    mappings->items[mappings->count - 1].end <= 1ULL << 32 && program_is_32_bit(space->pid))
+		symbolizer->program_32_bit = strdup(space->program);
+}
+
 int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid, uint64_t time_ns)
 {
 	char program[OPENER_PATH_BYTES];
@@ -202,6 +216,7 @@ int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid, uint64_t time
 	symbolizer->space->program = kept;
 	symbolizer->space->unread = 0;
 	symbolizer->space->attachment = ++symbolizer->attachments;
+	note_32_bit(symbolizer);
 	return 0;
 }
 
@@ -569,6 +584,11 @@ const char *symbolizer_other_build(const struct symbolizer *symbolizer)
 const char *symbolizer_unanswered(const struct symbolizer *symbolizer)
 {
 	return symbolizer->unanswered;
+}
+
+const char *symbolizer_32_bit(const struct symbolizer *symbolizer)
+{
+	return symbolizer->program_32_bit;
 }
 
 void symbolizer_each_missing(const struct symbolizer *symbolizer,

@@ -74,6 +74,9 @@ const char *symbolizer_other_build(const struct symbolizer *symbolizer);
 /* The first file that was not read as it may never answer (symbol/foreign.h); NULL: none. */
 const char *symbolizer_unanswered(const struct symbolizer *symbolizer);
 
+/* The first 32-bit program to which one was attached: its stacks cannot be read. NULL: none. */
+const char *symbolizer_32_bit(const struct symbolizer *symbolizer);
+
 /* Calls for each debug file that those which are open lack: debug_info_missing(). */
 void symbolizer_each_missing(const struct symbolizer *symbolizer,
 			     void (*call)(void *data, const char *build_id), void *data);

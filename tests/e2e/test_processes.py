@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Processes that /proc shows otherwise than most: without a first thread, below another root."""
+"""Processes that /proc shows otherwise than most: without a first thread, below another root, of 32 bits."""
 import contextlib
 import json
 import pathlib
 import re
 import shutil
 import subprocess
+
+import pytest
 
 from conftest import parse, run
 from matrices import wait_until
@@ -74,3 +76,17 @@ def test_a_process_whose_root_is_a_directory(tmp_path):
     with ticking("chroot", root, program) as pid:
         assert sleepers(pid) == {"print_ticket"}
         assert blamed(pid) == {"print_ticket"}
+
+
+@pytest.mark.parametrize("runtime", [[], ["--runtime", "loop"]])
+def test_a_32_bit_program(tmp_path, runtime):
+    """Its loop and its functions are not found, and dwell says why."""
+    try:
+        program = build_ticks(tmp_path, "-m32")
+    except subprocess.CalledProcessError:
+        pytest.skip("gcc-multilib is not installed")
+    with ticking(program) as pid:
+        done = run("blocked", "-p", pid, "-d", "1s", *runtime)
+        assert done.returncode == 1 and f"process {pid} is a 32-bit program" in done.stderr, done.stderr
+        done = run("profile", "-p", pid, "-d", "1s")
+        assert re.search(r"^not measured: stacks: \S*dwell-ticks is a 32-bit program", done.stdout, re.M), done.stdout
