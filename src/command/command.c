@@ -6,6 +6,7 @@
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/build_options.h"
@@ -164,6 +165,22 @@ static bool is_of_dwell(const char *word)
 	return asks_for_help(word) || asks_for_version(word);
 }
 
+/* Messages of helpers, and what is unwound and formatted, are on it: half of that is enough. */
+#define STACK_KIB 256
+
+static bool has_stack(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur >= STACK_KIB << 10)
+		return true;
+	print_text(stderr,
+		   "dwell: needs a stack of %d KiB, and may have %llu: raise the limit (ulimit -s "
+		   "8192)\n",
+		   STACK_KIB, (unsigned long long)limit.rlim_cur >> 10);
+	return false;
+}
+
 int command_main(int argc, char **argv)
 {
 	if (getpid() == 1 && !strcmp(argv[0], "/init"))
@@ -175,6 +192,8 @@ int command_main(int argc, char **argv)
 		      stderr);
 		return EXIT_NOT_RUN;
 	}
+	if (!has_stack())
+		return EXIT_NOT_RUN;
 	atexit(end_help);
 	heap_for_long_runs();
 	descriptors_raise();

@@ -245,6 +245,12 @@ def test_words_too_many(words, last):
     one_line(run(*words), 2, last)
 
 
+def test_a_small_stack():
+    done = subprocess.run(["bash", "-c", f"ulimit -s 64; exec {DWELL} top -c 1 -i 50ms"], capture_output=True, text=True)
+    assert done.returncode == 1, done
+    assert done.stderr == "dwell: needs a stack of 256 KiB, and may have 64: raise the limit (ulimit -s 8192)\n"
+
+
 def test_closed_pipe():
     done = subprocess.run(
         ["sh", "-c", f"{DWELL} top -i 20ms --format json | head -c 100 > /dev/null"],
