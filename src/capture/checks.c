@@ -66,6 +66,7 @@ static void check_verified(struct diagnosis *finding)
 const struct check checks[] = {
 	{"build", "what this dwell was built with", check_build, false},
 	{"kernel", "what runs here", check_kernel, false},
+	{"proc", "processes and their numbers", check_proc, false},
 	{"bpf", "exact states", check_bpf, true},
 	{"capabilities", "privileges of this user", check_capabilities, false},
 	{"btf", "the kernel's types", check_btf, false},

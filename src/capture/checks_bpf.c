@@ -19,6 +19,7 @@
 #include "base/privilege.h"
 #include "capture/features.h"
 #include "capture/kernel_btf.h"
+#include "capture/own_proc.h"
 #include "capture/source_ops.h"
 
 static int ignore(void *data, const struct wire_header *record)
@@ -46,6 +47,11 @@ void check_bpf(struct diagnosis *finding)
 	struct error error = {""};
 	void *data;
 
+	if (own_proc_check(OWN_PROC, &error) < 0) {
+		check_found(finding, "not tried without this pid namespace's own /proc");
+		check_short_of(finding, CHECK_MISSING, "exact states", "see the line of proc");
+		return;
+	}
 	if (targets_add_process(&targets, (uint32_t)getpid(), &error) >= 0 &&
 	    source_bpf.open(&data, &options, &targets, &session, sink, &error) >= 0) {
 		check_found(finding, "the programs of dwell top load and attach");

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "capture/cgroup.h"
 #include "capture/features.h"
+#include "capture/own_proc.h"
 #include "base/tracefs.h"
 #include "version.h"
 
@@ -44,6 +45,18 @@ void check_kernel(struct diagnosis *finding)
 
 	uname(&names);
 	check_found(finding, "Linux %.60s, %.20s", names.release, names.machine);
+}
+
+void check_proc(struct diagnosis *finding)
+{
+	struct error error = {""};
+
+	if (own_proc_check(OWN_PROC, &error) >= 0) {
+		check_found(finding, "/proc shows this pid namespace's processes");
+		return;
+	}
+	check_found(finding, "%s", error.text);
+	check_short_of(finding, CHECK_MISSING, "all that watches processes", "");
 }
 
 /* "cpuset" is not "cpu". */

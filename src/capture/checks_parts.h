@@ -34,6 +34,7 @@ void check_delayacct(struct diagnosis *finding);
 /* checks_machine.c: what is there. */
 void check_build(struct diagnosis *finding);
 void check_kernel(struct diagnosis *finding);
+void check_proc(struct diagnosis *finding);
 void check_cgroup(struct diagnosis *finding);
 void check_tracefs(struct diagnosis *finding);
 void check_lockdown(struct diagnosis *finding);

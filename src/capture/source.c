@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "capture/cgroup.h"
+#include "capture/own_proc.h"
 #include "base/machine_time.h"
 #include "base/schedstat.h"
 #include "capture/source_ops.h"
@@ -360,12 +361,15 @@ static uint64_t own_cpu_ns(const struct source *source)
 int source_open(struct source **ret_source, const struct source_options *options,
 		const struct targets *targets, struct record_sink sink, struct error *error)
 {
-	struct source *source = calloc(1, sizeof(*source));
+	struct source *source;
 	struct wire_session session;
 	struct schedstat own;
 	struct held held = {.count = 0};
-	int result = -ENOMEM;
+	int result = own_proc_check(OWN_PROC, error);
 
+	if (result < 0)
+		return result;
+	source = calloc(1, sizeof(*source));
 	if (!source || !(source->cgroups = cgroup_paths_new())) {
 		free(source);
 		return error_set(error, ENOMEM, "out of memory");

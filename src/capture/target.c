@@ -19,6 +19,7 @@
 #include "base/similar.h"
 #include "base/text.h"
 #include "capture/cgroup.h"
+#include "capture/own_proc.h"
 #include "capture/proc_threads.h"
 
 /* include/uapi/linux/pidfd.h, 6.9 on */
@@ -45,8 +46,11 @@ static int add(struct targets *targets, uint32_t id, enum target_kind kind, int 
 int targets_add_process(struct targets *targets, uint32_t pid, struct error *error)
 {
 	uint32_t leader;
-	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	int pidfd, result = own_proc_check(OWN_PROC, error);
 
+	if (result < 0)
+		return result;
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd >= 0)
 		return add(targets, pid, TARGET_PROCESS, pidfd, error);
 	leader = proc_process_of(pid);
@@ -60,9 +64,13 @@ int targets_add_process(struct targets *targets, uint32_t pid, struct error *err
 
 static int targets_add_thread(struct targets *targets, uint32_t tid, struct error *error)
 {
-	uint32_t pid = proc_process_of(tid);
-	int pidfd = pid ? (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD) : -1;
+	uint32_t pid;
+	int pidfd, result = own_proc_check(OWN_PROC, error);
 
+	if (result < 0)
+		return result;
+	pid = proc_process_of(tid);
+	pidfd = pid ? (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD) : -1;
 	if (pid && pidfd < 0)
 		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0)
@@ -268,9 +276,12 @@ int targets_add_name(struct targets *targets, const char *name, struct error *er
 {
 	cleanup(release_candidates) struct candidates found = {0};
 	uint32_t first;
+	int result = own_proc_check(OWN_PROC, error);
 	char list[480] = "", pids[128] = "";
 	char shown[64];
 
+	if (result < 0)
+		return result;
 	text_printable(shown, sizeof(shown), name, 40);
 	if (!*name)
 		return error_set(error, EINVAL, "empty process name");

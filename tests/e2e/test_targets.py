@@ -508,3 +508,34 @@ def test_nohup_outlives_the_terminal(sleeper):
         assert background.interval()["threads"]
     _, _, status = background.end()
     assert status == 0
+
+
+def in_namespaces(options, prepare, *arguments):
+    """dwell where unshare(1) and then the shell have made something else of /proc."""
+    if subprocess.run(["unshare", *options, "true"], capture_output=True).returncode:
+        pytest.skip("no such namespaces here")
+    return subprocess.run(["unshare", *options, "sh", "-c", f'{prepare} && "$0" "$@"', DWELL, *map(str, arguments)], capture_output=True, text=True, timeout=60)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "options, prepare, said",
+    [
+        (["-pf"], "true", "/proc shows another pid namespace's processes"),
+        (["-m"], "mount -t tmpfs none /proc", "/proc is not mounted: mount -t proc proc /proc"),
+    ],
+    ids=["of-another", "absent"],
+)
+def test_proc_with_other_numbers_or_none(options, prepare, said, tmp_path):
+    """Numbers of another namespace would name, and measure, other processes."""
+    for words in (["top", "-d", "100ms"], ["top", "-p", "1"], ["top", "-t", "1"], ["profile", "-n", "sh", "-d", "100ms"],
+                  ["blocked", "-p", "1"], ["record", "-o", tmp_path / "x.dwell", "-d", "100ms"]):  # fmt: skip
+        done = in_namespaces(options, prepare, *words)
+        assert done.returncode == 1 and done.stdout == "", words
+        assert said in done.stderr and done.stderr.startswith(f"dwell {words[0]}: ") and done.stderr.count("\n") == 1, done.stderr
+    (line,) = [check for check in json.loads(in_namespaces(options, prepare, "doctor", "--json").stdout)["checks"] if check["name"] == "proc"]
+    assert line["status"] == "missing" and said in line["found"]
+    # what looks at no process goes on
+    recording = tmp_path / "here.dwell"
+    assert run("record", "-o", recording, "-d", "100ms", "-i", "50ms").returncode == 0
+    for words in (["help"], ["--version"], ["report", recording], ["top", "--from", recording, "--format", "json"], ["compare", recording, recording]):
+        assert in_namespaces(options, prepare, *words).returncode == run(*words).returncode, words

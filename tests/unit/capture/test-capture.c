@@ -14,6 +14,7 @@
 #include "capture/kept_threads.h"
 #include "capture/kernel_waits.h"
 #include "capture/lock_holders.h"
+#include "capture/own_proc.h"
 #include "capture/span_seeds.h"
 #include "capture/syscalls.h"
 #include "capture/target.h"
@@ -101,6 +102,28 @@ CASE(target_lists_are_checked)
 		assert_true(result == -EINVAL || result == -ESRCH);
 		assert_true(*error.text);
 	}
+}
+
+CASE(only_the_own_namespace_s_proc_is_believed)
+{
+	char directory[] = "/tmp/dwell-proc-XXXXXX", link[64], number[16];
+	struct error error = {""};
+
+	assert_int_equal(own_proc_check(OWN_PROC, &error), 0);
+	assert_non_null(mkdtemp(directory));
+	assert_int_equal(own_proc_check(directory, &error), -ENOENT);
+	assert_non_null(strstr(error.text, "/proc is not mounted"));
+	snprintf(link, sizeof(link), "%s/self", directory);
+	snprintf(number, sizeof(number), "%d", getpid() + 1);
+	assert_int_equal(symlink(number, link), 0);
+	assert_int_equal(own_proc_check(directory, &error), -ESRCH);
+	assert_non_null(strstr(error.text, "another pid namespace's processes"));
+	unlink(link);
+	snprintf(number, sizeof(number), "%d", getpid());
+	assert_int_equal(symlink(number, link), 0);
+	assert_int_equal(own_proc_check(directory, &error), 0);
+	unlink(link);
+	rmdir(directory);
 }
 
 CASE(targets_are_held_once)
@@ -444,6 +467,7 @@ int main(void)
 		cmocka_unit_test(odd_kallsyms_do_no_harm),
 		cmocka_unit_test(system_calls_have_their_classes),
 		cmocka_unit_test(target_lists_are_checked),
+		cmocka_unit_test(only_the_own_namespace_s_proc_is_believed),
 		cmocka_unit_test(targets_are_held_once),
 		cmocka_unit_test(the_end_of_targets_is_noticed),
 		cmocka_unit_test(unknown_names_and_cgroups_are_refused),
