@@ -34,7 +34,10 @@ __attribute__((format(printf, 2, 0))) static int keep_complaint(enum libbpf_prin
 {
 	va_list copy;
 
-	if (level == LIBBPF_WARN && !*complaint) {
+	/* not the matter from 5.11 on: memory of BPF is charged to the cgroup */
+	bool is_hint = strstr(format, "RLIMIT_MEMLOCK") != NULL;
+
+	if (level == LIBBPF_WARN && !*complaint && !is_hint) {
 		va_copy(copy, args);
 		vsnprintf(complaint, sizeof(complaint), format, copy);
 		va_end(copy);

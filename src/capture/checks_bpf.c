@@ -32,9 +32,16 @@ static int ignore(void *data, const struct wire_header *record)
 /* For what is refused for want of privileges; root in a container may lack them. */
 static const char *more_rights(void)
 {
+	if (features_user_namespace())
+		return "run dwell outside of the user namespace, as the host's root";
 	return geteuid()
 		       ? "sudo dwell …"
 		       : "give this container CAP_BPF and CAP_PERFMON (--cap-add), or run outside";
+}
+
+static bool may_use_bpf(void)
+{
+	return !features_user_namespace() && privilege_has(CAP_BPF) && privilege_has(CAP_PERFMON);
 }
 
 /* The only sure answer: all programs are loaded and attached, for ourselves. */
@@ -64,7 +71,7 @@ void check_bpf(struct diagnosis *finding)
 				? "exact states: dwell top samples /proc instead"
 				: "exact states: dwell top samples /proc instead, and of other "
 				  "users' threads knows CPU time alone",
-			privilege_has(CAP_BPF) && privilege_has(CAP_PERFMON) ? "" : more_rights());
+			may_use_bpf() ? "" : more_rights());
 	}
 	targets_release(&targets);
 }
@@ -100,6 +107,14 @@ void check_capabilities(struct diagnosis *finding)
 		snprintf(absent + strlen(absent), sizeof(absent) - strlen(absent), " %s",
 			 wanted[i].name);
 		needed |= wanted[i].needed && !privilege_has(CAP_SYS_ADMIN);
+	}
+	if (features_user_namespace()) {
+		check_found(finding,
+			    "uid %u of a user namespace: its capabilities do not hold outside",
+			    geteuid());
+		check_short_of(finding, CHECK_MISSING, "exact states, and all of other users",
+			       more_rights());
+		return;
 	}
 	if (*absent)
 		check_found(finding, "uid %u without%s", geteuid(), absent);
@@ -158,7 +173,16 @@ void check_maps(struct diagnosis *finding)
 {
 	bool storage = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) > 0;
 	bool ring = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) > 0;
+	int refused = features_bpf_call();
 
+	if (refused < 0) {
+		check_found(finding, "not known: the kernel or a seccomp filter refuses bpf(): %s",
+			    strerror(-refused));
+		check_short_of(finding, CHECK_MISSING, "exact states",
+			       may_use_bpf() ? "a seccomp profile that permits bpf()"
+					     : more_rights());
+		return;
+	}
 	check_found(finding, "task storage %s, ring buffer %s", storage ? "yes" : "no",
 		    ring ? "yes" : "no");
 	if (!storage || !ring)

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -17,9 +16,6 @@
 #include "capture/own_proc.h"
 #include "base/tracefs.h"
 #include "version.h"
-
-/* include/linux/proc_ns.h: the machine's first */
-#define PROC_USER_INIT_INO 0xEFFFFFFDU
 
 void check_build(struct diagnosis *finding)
 {
@@ -136,18 +132,10 @@ void check_lockdown(struct diagnosis *finding)
 			       "boot without kernel lockdown, if your policy allows it");
 }
 
-static unsigned int namespace_inode(const char *path)
-{
-	struct stat status;
-
-	return stat(path, &status) < 0 ? 0 : (unsigned int)status.st_ino;
-}
-
 void check_namespaces(struct diagnosis *finding)
 {
 	bool pids = !features_pid_namespace();
-	unsigned int user = namespace_inode("/proc/self/ns/user");
-	bool users = !user || user == PROC_USER_INIT_INO; /* 0: the kernel has none */
+	bool users = !features_user_namespace();
 
 	if (features_clock_shifted()) {
 		check_found(finding, "a time namespace with other clocks than the kernel's");

@@ -2,16 +2,42 @@
 #include "capture/features.h"
 
 #include <errno.h>
+#include <linux/bpf.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/kernel_text.h"
 #include "base/privilege.h"
 
 /* include/linux/proc_ns.h */
-#define PROC_PID_INIT_INO 0xEFFFFFFCU
+#define PROC_PID_INIT_INO  0xEFFFFFFCU
+#define PROC_USER_INIT_INO 0xEFFFFFFDU
+
+bool features_user_namespace(void)
+{
+	struct stat status;
+
+	/* a kernel without user namespaces has no such file */
+	return stat("/proc/self/ns/user", &status) >= 0 && status.st_ino != PROC_USER_INIT_INO;
+}
+
+int features_bpf_call(void)
+{
+	union bpf_attr attributes = {.map_type = BPF_MAP_TYPE_ARRAY,
+				     .key_size = sizeof(__u32),
+				     .value_size = sizeof(__u32),
+				     .max_entries = 1};
+	int fd = (int)syscall(SYS_bpf, BPF_MAP_CREATE, &attributes, sizeof(attributes));
+
+	if (fd < 0)
+		return errno == EPERM || errno == EACCES || errno == ENOSYS ? -errno : 0;
+	close(fd);
+	return 0;
+}
 
 unsigned int features_pid_namespace(void)
 {
@@ -156,6 +182,13 @@ bool features_clock_shifted(void)
 
 int features_permitted(struct error *error)
 {
+	int refused;
+
+	if (features_user_namespace())
+		return error_set(error, EPERM,
+				 "exact states need BPF, and BPF needs the host's root: this is %s "
+				 "of a user namespace (a rootless container)",
+				 geteuid() ? "a user" : "root");
 	if (!privilege_has(CAP_SYS_ADMIN) &&
 	    !(privilege_has(CAP_BPF) && privilege_has(CAP_PERFMON)))
 		return error_set(
@@ -168,6 +201,11 @@ int features_permitted(struct error *error)
 		return error_set(error, ENOTSUP,
 				 "this time namespace has other clocks than the kernel: "
 				 "nsenter --time=/proc/1/ns/time dwell …");
+	refused = features_bpf_call();
+	if (refused < 0)
+		return error_set(error, -refused,
+				 "the kernel or a seccomp filter refuses bpf(): %s",
+				 strerror(-refused));
 	return 0;
 }
 

@@ -50,6 +50,12 @@ struct omitted_time features_omitted_time(void);
 /* Whether this time namespace's clocks differ from those of the kernel side: time_namespaces(7). */
 bool features_clock_shifted(void);
 
+/* Whether our user namespace is not the machine's first: capabilities in it are none for BPF. */
+bool features_user_namespace(void);
+
+/* Asks bpf(2) for what every kernel gives. 0, or a negative errno: it is refused as a whole. */
+int features_bpf_call(void) must_check;
+
 /* Inode of our pid namespace; 0 = the machine's first. */
 unsigned int features_pid_namespace(void);
 

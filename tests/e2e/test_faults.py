@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What goes wrong gets one line that says what to do, and exit status 1 or 2."""
 import contextlib
+import errno
 import json
 import os
 import pathlib
@@ -10,6 +11,7 @@ import subprocess
 import pytest
 
 from conftest import DWELL, lost, parse, run
+from hostile import refusing
 
 
 def one_line(done, status, *parts):
@@ -141,6 +143,40 @@ def test_with_just_the_capabilities_it_names(public_copy):
     if pathlib.Path("/proc/sys/kernel/kptr_restrict").read_text().strip() != "0":
         assert "kallsyms" in done.stdout
     assert "CAP_SYS_PTRACE" in done.stdout
+
+
+#: Numbers of system calls.
+BPF = {"x86_64": 321, "aarch64": 280}.get(os.uname().machine)
+
+
+@pytest.mark.skipif(not BPF, reason="the number of bpf(2) is not known here")
+@pytest.mark.parametrize("code", [errno.EPERM, errno.ENOSYS])
+def test_bpf_that_a_filter_refuses(code):
+    """No limit on memory is to blame, and no old kernel."""
+    def refused(*arguments):
+        return subprocess.run([DWELL, *arguments], capture_output=True, text=True, preexec_fn=refusing(BPF, code))
+
+    said = f"the kernel or a seccomp filter refuses bpf(): {os.strerror(code)}"
+    one_line(refused("top", "-c", "1", "--source", "bpf"), 1, said)
+    checks = {check["name"]: check for check in json.loads(refused("doctor", "--json").stdout)["checks"]}
+    assert said in checks["bpf"]["found"] and said in checks["bpf-maps"]["found"]
+    assert checks["bpf-maps"]["mend"] == "a seccomp profile that permits bpf()"
+    assert "RLIMIT_MEMLOCK" not in json.dumps(checks)
+
+
+def test_root_of_a_user_namespace(public_copy):
+    """It has all capabilities there, and none for the kernel."""
+    if as_nobody("unshare", "-Ur", "true").returncode:
+        pytest.skip("no user namespaces here")
+    said = "this is root of a user namespace (a rootless container)"
+    one_line(as_nobody("unshare", "-Ur", public_copy, "top", "-c", "1", "--source", "bpf"), 1, said, "the host's root")
+    done = as_nobody("unshare", "-Ur", public_copy, "doctor", "--json")
+    checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    assert said in checks["bpf"]["found"]
+    assert checks["capabilities"]["status"] == "missing" and "of a user namespace" in checks["capabilities"]["found"]
+    for name in ("bpf", "capabilities", "bpf-maps"):
+        assert checks[name]["mend"] == "run dwell outside of the user namespace, as the host's root", checks[name]
+    assert "RLIMIT_MEMLOCK" not in done.stdout and "5.15" not in done.stdout
 
 
 def with_btf(content, *arguments):
