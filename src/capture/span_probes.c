@@ -320,7 +320,7 @@ static int attach_probes(struct span_probes *probes, struct record_sink sink)
 
 /*
  * As bpf_program__attach_tracepoint_opts(), which knows only the usual places of the tracing file
- * system. 0, or a negative errno.
+ * system. 0, or a negative errno: -EACCES, its number may not be read; -ENOENT, it has none.
  */
 static int attach_tracepoint(struct span_probes *probes, struct bpf_program *program, int tracefs,
 			     const char *name, enum span_wait wait)
@@ -341,7 +341,7 @@ static int attach_tracepoint(struct span_probes *probes, struct bpf_program *pro
 	/* of any CPU: a program at a tracepoint runs on all */
 	fd = (int)syscall(SYS_perf_event_open, &attributes, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
-		return -errno;
+		return errno == EACCES ? -EPERM : -errno;
 	result = keep_link(probes, bpf_program__attach_perf_event_opts(program, fd, &options));
 	if (result < 0)
 		close(fd);
@@ -370,7 +370,8 @@ static int attach_restarts(struct span_probes *probes, int tracefs)
 static int attach_waits(struct span_probes *probes, struct record_sink sink)
 {
 	cleanup_close int tracefs = tracefs_open();
-	int result = 0, attached = 0;
+	int result = 0, attached = 0, refused = 0;
+	char why[160];
 	bool hidden = tracefs == -EACCES || tracefs == -EPERM;
 
 	for (size_t i = 0; tracefs >= 0 && i < ARRAY_SIZE(waits); i++) {
@@ -388,6 +389,8 @@ static int attach_waits(struct span_probes *probes, struct record_sink sink)
 			return result;
 		attached += result >= 0;
 		hidden |= result == -EACCES;
+		if (result < 0 && result != -EACCES && result != -ENOENT)
+			refused = -result;
 	}
 	/* where polls are probed, it is only noted who waits for events */
 	if (!probes->options->turns)
@@ -399,6 +402,13 @@ static int attach_waits(struct span_probes *probes, struct record_sink sink)
 		return sink_missing(sink, "turns",
 				    "/sys/kernel/tracing cannot be read: turns of event loops are "
 				    "not seen: run as root");
+	if (!attached && refused) {
+		snprintf(why, sizeof(why),
+			 "the tracepoints of system calls cannot be used: perf_event_open: %s: "
+			 "turns of event loops are not seen",
+			 strerror(refused));
+		return sink_missing(sink, "turns", why);
+	}
 	if (!attached)
 		return sink_missing(sink, "turns",
 				    "the kernel has no tracepoints of system calls "

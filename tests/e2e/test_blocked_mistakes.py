@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`dwell blocked` where something is wrong with the target, with the arguments or with the rights, and under load."""
+import errno
 import os
 import pathlib
 import re
@@ -13,9 +14,12 @@ import threading
 import pytest
 
 from conftest import BUILD, DWELL, run
+from hostile import refusing
 from matrices import wait_until
 from services import STRIPPED, Blocked, Service, build_tokio, loop_service, taken_away, tokio_service
 
+#: Its number.
+PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}.get(os.uname().machine)
 LOOP = pathlib.Path(BUILD) / "tests" / "loop-service"
 BPF_ONLY = ["--inh-caps", "+bpf,+perfmon", "--ambient-caps", "+bpf,+perfmon", "--bounding-set", "-all,+bpf,+perfmon"]
 
@@ -384,6 +388,16 @@ def test_only_the_rights_for_bpf(for_all):
         in done.stdout
     )
     assert "no CAP_SYS_PTRACE" in done.stdout
+
+
+@pytest.mark.skipif(not PERF_EVENT_OPEN, reason="the number of perf_event_open(2) is not known here")
+@pytest.mark.parametrize("code", [errno.EPERM, errno.EACCES, errno.ENOSYS])
+def test_tracepoints_that_a_filter_refuses_are_there(code):
+    with loop_service() as service:
+        done = subprocess.run([DWELL, "blocked", "-p", str(service.process.pid), "-d", "100ms"], capture_output=True, text=True,
+                              preexec_fn=refusing(PERF_EVENT_OPEN, code), timeout=60)  # fmt: skip
+    said = f"not measured: turns: the tracepoints of system calls cannot be used: perf_event_open: {os.strerror(errno.EPERM if code == errno.EACCES else code)}"
+    assert said in done.stdout and "CONFIG_FTRACE_SYSCALLS" not in done.stdout, done
 
 
 @pytest.mark.parametrize("watched", [False, True], ids=["alone", "watched"])
