@@ -9,8 +9,10 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/duration.h"
@@ -486,6 +488,20 @@ static bool has_steal(void)
 	return machine_time_read(&machine, MACHINE_TIME) >= 0 && machine.stolen_ns;
 }
 
+/* The link asks for the right that files of the program take; memory maps may be open to more. */
+static bool may_name_all(const struct targets *targets)
+{
+	char path[64], program[1];
+
+	for (unsigned int i = 0; i < targets->count; i++) {
+		snprintf(path, sizeof(path), "/proc/%u/exe", targets->items[i].id);
+		if (readlink(path, program, sizeof(program)) < 0 &&
+		    (errno == EACCES || errno == EPERM))
+			return false;
+	}
+	return targets->count;
+}
+
 static int bpf_open(void **ret_data, const struct source_options *options,
 		    const struct targets *targets, struct wire_session *record,
 		    struct record_sink sink, struct error *error)
@@ -525,6 +541,12 @@ static int bpf_open(void **ret_data, const struct source_options *options,
 				      "other users' memory maps cannot be read (no "
 				      "CAP_SYS_PTRACE): only the operation distinguishes "
 				      "their futex waits");
+	if (result >= 0 && options->profile && !session->features.others_memory &&
+	    !may_name_all(targets))
+		result = sink_missing(sink, "names",
+				      "other users' programs may not be read (no "
+				      "CAP_SYS_PTRACE): their code has no names, and their stacks "
+				      "are not complete");
 	return result;
 }
 

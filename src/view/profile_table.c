@@ -219,7 +219,7 @@ static void write_hint(struct output *out, const struct profile_result *result)
 /* Of what is not measured, what says something of stacks. */
 static void write_missing(struct output *out, const struct session_info *session)
 {
-	static const char *const sources[] = {"samples", "stacks", "symbols"};
+	static const char *const sources[] = {"samples", "stacks", "symbols", "names"};
 
 	for (size_t i = 0; i < session->missing_count; i++)
 		for (size_t j = 0; j < ARRAY_SIZE(sources); j++)

@@ -5,12 +5,15 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
+import tempfile
 import time
 
 import pytest
 
-from conftest import run
+from conftest import DWELL, run
+from matrices import wait_until
 from test_libraries import compile_into
 from test_profile import profile
 
@@ -26,6 +29,14 @@ def spinning(program, *arguments):
             yield process
         finally:
             process.kill()
+
+
+@contextlib.contextmanager
+def public_copy():
+    """dwell where every user may run it."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+        os.chmod(directory, 0o755)
+        yield shutil.copy(DWELL, directory)
 
 
 def build(program, *flags):
@@ -180,3 +191,24 @@ def test_nowhere_to_write(tmp_path, form):
 def test_options_that_would_do_nothing_are_refused(options, why):
     done = run("profile", *options)
     assert done.returncode == (1 if "/no/such" in options else 2) and why in done.stderr, done
+
+
+def test_programs_that_may_not_be_read_are_a_reason(tmp_path):
+    """Without CAP_SYS_PTRACE another user's code has no names: that is said, and not of one's own programs."""
+    program = build(tmp_path / "spinner")
+
+    def page(pid):
+        return subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=+bpf,+perfmon", "--ambient-caps=+bpf,+perfmon", copy, "profile", "-p", str(pid), "-d", "300ms"], capture_output=True, text=True, timeout=60)  # fmt: skip
+
+    with public_copy() as copy, spinning(program) as process:
+        done = page(process.pid)
+        own = subprocess.Popen(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sleep", "60"])
+        try:
+            wait_until(lambda: pathlib.Path(f"/proc/{own.pid}/comm").read_text() == "sleep\n")
+            readable = page(own.pid)
+        finally:
+            own.kill()
+            own.wait()
+    said = "not measured: names: other users' programs may not be read (no CAP_SYS_PTRACE)"
+    assert done.returncode == 0 and said in done.stdout, done
+    assert readable.returncode == 0 and said not in readable.stdout, readable
