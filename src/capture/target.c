@@ -43,6 +43,20 @@ static int add(struct targets *targets, uint32_t id, enum target_kind kind, int 
 	return 0;
 }
 
+/* A process that is there all the same: what the call says of the caller. */
+static bool is_refusal(int code)
+{
+	return code == EPERM || code == EACCES || code == ENOSYS || code == EMFILE ||
+	       code == ENFILE;
+}
+
+static int refuse_to_hold(uint32_t id, int code, struct error *error)
+{
+	return error_set(error, code, "cannot hold on to %u: pidfd_open: %s%s", id, strerror(code),
+			 code == EMFILE || code == ENFILE ? ""
+							  : " (a seccomp filter may refuse it)");
+}
+
 int targets_add_process(struct targets *targets, uint32_t pid, struct error *error)
 {
 	uint32_t leader;
@@ -53,6 +67,8 @@ int targets_add_process(struct targets *targets, uint32_t pid, struct error *err
 	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd >= 0)
 		return add(targets, pid, TARGET_PROCESS, pidfd, error);
+	if (is_refusal(errno))
+		return refuse_to_hold(pid, errno, error);
 	leader = proc_process_of(pid);
 	if (leader && leader != pid)
 		return error_set(error, ESRCH,
@@ -73,6 +89,8 @@ static int targets_add_thread(struct targets *targets, uint32_t tid, struct erro
 	pidfd = pid ? (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD) : -1;
 	if (pid && pidfd < 0)
 		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pid && pidfd < 0 && is_refusal(errno))
+		return refuse_to_hold(tid, errno, error);
 	if (pidfd < 0)
 		return error_set(error, ESRCH, "no such thread: %u", tid);
 	return add(targets, tid, TARGET_THREAD, pidfd, error);

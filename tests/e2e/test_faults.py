@@ -164,6 +164,14 @@ def test_bpf_that_a_filter_refuses(code):
     assert "RLIMIT_MEMLOCK" not in json.dumps(checks)
 
 
+@pytest.mark.parametrize("code", [errno.EPERM, errno.ENOSYS])
+def test_a_process_that_cannot_be_held_is_there(code):
+    """Old container runtimes refuse the calls that they do not know; pidfd_open has one number everywhere."""
+    for option in ("-p", "-t"):
+        done = subprocess.run([DWELL, "top", option, str(os.getpid()), "-c", "1"], capture_output=True, text=True, preexec_fn=refusing(434, code))
+        one_line(done, 1, f"cannot hold on to {os.getpid()}: pidfd_open: {os.strerror(code)}", "a seccomp filter")
+
+
 def test_root_of_a_user_namespace(public_copy):
     """It has all capabilities there, and none for the kernel."""
     if as_nobody("unshare", "-Ur", "true").returncode:
