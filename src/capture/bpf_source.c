@@ -533,9 +533,13 @@ static int bpf_open(void **ret_data, const struct source_options *options,
 				      "user and kernel time");
 	if (result >= 0 && !session->wait_functions)
 		result = sink_missing(sink, "kallsyms",
-				      "the kernel hides its addresses (kptr_restrict or no "
-				      "CAP_SYSLOG): page faults, reclaim and kernel locks are not "
-				      "distinguished");
+				      features_kallsyms_masked()
+					      ? "/proc/kallsyms is masked or absent here, as in "
+						"containers: page faults, reclaim and kernel locks "
+						"are not distinguished"
+					      : "the kernel hides its addresses (kptr_restrict or "
+						"no CAP_SYSLOG): page faults, reclaim and kernel "
+						"locks are not distinguished");
 	if (result >= 0 && !session->features.others_memory)
 		result = sink_missing(sink, "maps",
 				      "other users' memory maps cannot be read (no "

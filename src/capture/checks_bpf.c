@@ -273,10 +273,18 @@ void check_perf(struct diagnosis *finding)
 			       "sudo dwell …, or sysctl kernel.perf_event_paranoid=0");
 }
 
+#define KALLSYMS_COSTS "page faults, reclaim, compaction and kernel locks are not distinguished"
+
 void check_kallsyms(struct diagnosis *finding)
 {
 	char line[256] = "";
 
+	if (features_kallsyms_masked()) {
+		check_found(finding, "/proc/kallsyms is masked or absent here, as in containers");
+		check_short_of(finding, CHECK_DEGRADED, KALLSYMS_COSTS,
+			       "run dwell where /proc is whole: outside of the container");
+		return;
+	}
 	if (kernel_line("/proc/kallsyms", line, sizeof(line)) &&
 	    strncmp(line, "0000000000000000", 16)) {
 		check_found(finding, "kernel addresses are shown");
@@ -292,7 +300,6 @@ void check_kallsyms(struct diagnosis *finding)
 		}
 	}
 	check_found(finding, "kernel addresses are hidden");
-	check_short_of(finding, CHECK_DEGRADED,
-		       "page faults, reclaim, compaction and kernel locks are not distinguished",
+	check_short_of(finding, CHECK_DEGRADED, KALLSYMS_COSTS,
 		       "sudo dwell …, or sysctl kernel.kptr_restrict=0 with CAP_SYSLOG");
 }

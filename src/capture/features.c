@@ -25,6 +25,13 @@ bool features_user_namespace(void)
 	return stat("/proc/self/ns/user", &status) >= 0 && status.st_ino != PROC_USER_INIT_INO;
 }
 
+bool features_kallsyms_masked(void)
+{
+	char line[256];
+
+	return !kernel_line("/proc/kallsyms", line, sizeof(line));
+}
+
 int features_bpf_call(void)
 {
 	union bpf_attr attributes = {.map_type = BPF_MAP_TYPE_ARRAY,

@@ -53,6 +53,10 @@ bool features_clock_shifted(void);
 /* Whether our user namespace is not the machine's first: capabilities in it are none for BPF. */
 bool features_user_namespace(void);
 
+/* /proc/kallsyms is absent or empty: other mounts than the kernel's own hide it, as in containers.
+ */
+bool features_kallsyms_masked(void);
+
 /* Asks bpf(2) for what every kernel gives. 0, or a negative errno: it is refused as a whole. */
 int features_bpf_call(void) must_check;
 

@@ -262,6 +262,21 @@ def test_hidden_kernel_symbols(public_copy):
     assert '"source":"kallsyms"' in done.stdout
 
 
+@pytest.mark.parametrize("prepare", ["mount --bind /dev/null /proc/kallsyms", "mount -t proc -o subset=pid proc /proc"])
+def test_kernel_symbols_that_are_masked(prepare):
+    """No setting of the kernel hides them."""
+    if subprocess.run(["unshare", "-m", "sh", "-c", prepare], capture_output=True).returncode:
+        pytest.skip("no such mount here")
+
+    def masked(*arguments):
+        return subprocess.run(["unshare", "-m", "sh", "-c", f'{prepare} && exec "$0" "$@"', DWELL, *arguments], capture_output=True, text=True)  # fmt: skip
+
+    done = masked("top", "-c", "1", "-i", "20ms", "--format", "json", "--source", "bpf")
+    assert done.returncode == 0 and "/proc/kallsyms is masked or absent here" in done.stdout and "kptr_restrict" not in done.stdout, done.stderr
+    (line,) = [check for check in json.loads(masked("doctor", "--json").stdout)["checks"] if check["name"] == "kallsyms"]
+    assert line["status"] == "degraded" and "masked or absent" in line["found"] and "kptr_restrict" not in line["mend"]
+
+
 def test_memory_files_that_must_not_be_executable():
     """Where the administrator refuses all others."""
     with setting("vm.memfd_noexec", "2"):
