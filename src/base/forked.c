@@ -38,15 +38,14 @@ void forked_prepare(pid_t parent, int out, int error)
 	dup2(error, STDERR_FILENO);
 }
 
-/* Above what is kept, so that a move does not end another one of them. */
-#define ASIDE 64
-
 int forked_keep_only(int *const *fds, size_t count)
 {
 	int next = STDERR_FILENO + 1;
+	/* above what is kept, so that a move does not end another one of them */
+	int above = next + (int)count;
 
 	for (size_t i = 0; i < count; i++) {
-		int aside = fcntl(*fds[i], F_DUPFD, ASIDE);
+		int aside = fcntl(*fds[i], F_DUPFD, above);
 
 		if (aside < 0)
 			return -errno;

@@ -276,7 +276,8 @@ static int search_in_helper(struct runtime_plan *plan, struct search *search, st
 	int result = 0;
 
 	if (!helper_ask(helper, "", 0))
-		return error_set(error, EAGAIN, "cannot ask the helper that reads programs");
+		return error_set(error, EAGAIN, "cannot ask the helper that reads programs: %s",
+				 errno == EPIPE ? "it could not begin" : strerror(errno));
 	do {
 		uint64_t number;
 

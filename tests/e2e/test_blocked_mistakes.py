@@ -493,3 +493,10 @@ def test_a_ring_that_is_too_small(services):
     assert len(stalls) < 150
     for size, told in (("100K", "a power of two"), ("4K", "from 64K"), ("x", "bad size 'x'")):
         assert told in refused("-p", service.process.pid, "--ring", size, status=2)
+
+
+def test_too_few_open_files_are_the_reason():
+    """Helpers begin with 64; what then finds no room says so."""
+    with loop_service() as service:
+        done = subprocess.run(["prlimit", "--nofile=64", DWELL, "blocked", "-p", str(service.process.pid), "-d", "100ms"], capture_output=True, text=True, timeout=60)  # fmt: skip
+    assert done.returncode == 1 and "Too many open files" in done.stderr and "helper" not in done.stderr, done
