@@ -725,6 +725,9 @@ public class Rotating {
             throw new RuntimeException(error);
         }
         pool.execute(Rotating::turn);
+        // long enough for another thread to take it
+        for (long begin = System.nanoTime(); System.nanoTime() - begin < 2_000_000;)
+            ;
     }
 
     public static void main(String[] arguments) throws Exception {
