@@ -90,22 +90,13 @@ static int serve_maps(const struct opener_request *request)
 	return past_maps_open(request->pid, request->time_ns);
 }
 
-/* 0 or -errno. */
-static int serve_program_path(const struct opener_request *request, char *path)
+/* Of a thread by which /proc has it: "exe", "root". 0 or -errno. */
+static int read_process_link(uint32_t pid, const char *name, char path[OPENER_PATH_BYTES])
 {
 	char link[64];
 	ssize_t length;
 
-	if (is_gone(request)) {
-		const char *program = past_maps_program(request->pid, request->time_ns);
-
-		if (!program)
-			return -ENOENT;
-		snprintf(path, OPENER_PATH_BYTES, "%s", program);
-		return 0;
-	}
-
-	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/exe", proc_living_thread(request->pid));
+	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/%s", proc_living_thread(pid), name);
 	length = readlink(link, path, PATH_MAX);
 	if (length < 0)
 		return -errno;
@@ -114,20 +105,25 @@ static int serve_program_path(const struct opener_request *request, char *path)
 }
 
 /* 0 or -errno. */
+static int serve_program_path(const struct opener_request *request, char *path)
+{
+	if (is_gone(request)) {
+		const char *program = past_maps_program(request->pid, request->time_ns);
+
+		if (!program)
+			return -ENOENT;
+		snprintf(path, OPENER_PATH_BYTES, "%s", program);
+		return 0;
+	}
+	return read_process_link(request->pid, "exe", path);
+}
+
+/* 0 or -errno. */
 static int serve_root_path(const struct opener_request *request, char *path)
 {
 	uint32_t pid = who_sees(request);
-	char link[64];
-	ssize_t length;
 
-	if (!pid)
-		return -ESRCH;
-	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/root", proc_living_thread(pid));
-	length = readlink(link, path, PATH_MAX);
-	if (length < 0)
-		return -errno;
-	path[length] = '\0';
-	return 0;
+	return pid ? read_process_link(pid, "root", path) : -ESRCH;
 }
 
 static int serve_program(const struct opener_request *request, char *path)

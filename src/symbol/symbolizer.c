@@ -185,7 +185,7 @@ static void note_32_bit(struct symbolizer *symbolizer)
 	const struct space *space = symbolizer->space;
 	const struct mappings *mappings = &space->mappings;
 
-	if (!symbolizer->program_32_bit && *space->program &&
+	if (!symbolizer->program_32_bit && *space->program && mappings->count &&
 	    mappings->items[mappings->count - 1].end <= 1ULL << 32 && program_is_32_bit(space->pid))
 		symbolizer->program_32_bit = strdup(space->program);
 }
