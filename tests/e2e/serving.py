@@ -46,8 +46,11 @@ class Server:
         """Pids of its processes, itself first."""
         pids = [self.process.pid]
         for pid in pids:
-            for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-                pids += [int(child) for child in (task / "children").read_text().split()]
+            try:
+                for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+                    pids += [int(child) for child in (task / "children").read_text().split()]
+            except (FileNotFoundError, ProcessLookupError):
+                pass  # it, or the thread, has ended
         return pids
 
     def stop(self, by=signal.SIGTERM):

@@ -13,7 +13,7 @@ import threading
 
 import pytest
 
-from conftest import BUILD, DWELL, run
+from conftest import BUILD, DWELL, run, wait_for_threads
 from hostile import refusing
 from matrices import wait_until
 from services import STRIPPED, Blocked, Service, build_tokio, loop_service, taken_away, tokio_service
@@ -83,6 +83,7 @@ def test_a_process_that_has_ended():
 def test_a_process_that_ends_before_it_is_looked_into():
     for _ in range(5):
         process = subprocess.Popen(["sleep", "infinity"])
+        wait_for_threads(process.pid, "sleep")
         dwell = subprocess.Popen(
             [DWELL, "blocked", "-p", str(process.pid), "-v"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -414,7 +415,7 @@ def test_a_crash(runtime, watched):
         if watched:
             stalls, summary = blocked.wait()
             assert blocked.status == 0 and summary["runtime"] == runtime
-            assert "wait_for_printer" in {stall["function"].split("::")[-1] for stall in stalls if not taken_away(stall)}
+            assert "wait_for_printer" in {(stall["function"] or "").split("::")[-1] for stall in stalls if not taken_away(stall)}
 
 
 class Client:

@@ -143,8 +143,10 @@ def unit_values(name):
 def test_the_units_are_accepted(tmp_path):
     for name in UNIT, DEPLOY / "systemd" / "dwell.socket":
         (tmp_path / name.name).write_text(re.sub(r"(?<=^ExecStart=)\S+", DWELL, name.read_text(), flags=re.M))
-    done = subprocess.run(["systemd-analyze", "verify", "--man=no", tmp_path / "dwell.service", tmp_path / "dwell.socket"], capture_output=True, text=True)
-    assert done.returncode == 0 and not done.stderr, done.stderr
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", tmp_path / "dwell.service", tmp_path / "dwell.socket"],
+                          capture_output=True, text=True)  # fmt: skip
+    # it warns of every unit that these lead to, which are those of the machine too
+    assert done.returncode == 0 and not [line for line in done.stderr.splitlines() if "dwell" in line], done.stderr
     done = subprocess.run(["systemd-analyze", "security", "--offline=true", "--threshold=50", tmp_path / "dwell.service"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-2000:]
     assert unit_values("Type") == ["notify"] and unit_values("WantedBy") == ["multi-user.target"]
