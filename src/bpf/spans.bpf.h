@@ -435,14 +435,18 @@ static __always_inline __u64 span_stack_end(const struct span_stack *stack)
 	return known->end;
 }
 
+/* Pages on end: 16 KiB, as of an array of 1,024 events. */
+#define SPAN_MISSING_PAGES 4
+
 /*
  * As much of the stack as there is, up to its user_end, page by page: where that is 0, the page
- * behind it is not readable, or not ours to unwind. Global for the verifier's sake: see
- * wait_function_of().
+ * behind it is not readable, or not ours to unwind. Pages in between that are not there are zeros:
+ * those of a large array that was not written to yet, below which its function has called others.
+ * Global for the verifier's sake: see wait_function_of().
  */
 __weak __attribute__((noinline)) int span_copy_user(struct span_stack *stack)
 {
-	__u32 used = 0, most = SPAN_USER_BYTES;
+	__u32 used = 0, most = SPAN_USER_BYTES, there = 0, missing = 0;
 	__u64 from;
 
 	if (!stack)
@@ -460,11 +464,17 @@ __weak __attribute__((noinline)) int span_copy_user(struct span_stack *stack)
 		barrier_var(length); /* the verifier does not know what the compiler does */
 		if (length > 4096)
 			break;
-		if (bpf_probe_read_user(stack->user + used, length, (void *)(from + used)))
+		/* one that fails leaves zeros */
+		missing = bpf_probe_read_user(stack->user + used, length, (void *)(from + used))
+				  ? missing + 1
+				  : 0;
+		if (missing > SPAN_MISSING_PAGES)
 			break;
 		used += length;
+		if (!missing)
+			there = used;
 	}
-	stack->user_bytes = used;
+	stack->user_bytes = there;
 	return 0;
 }
 

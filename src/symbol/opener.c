@@ -211,9 +211,10 @@ int opener_debug_link(uint32_t pid, uint64_t time_ns, uint64_t start, uint64_t e
 				    name, strlen(name)));
 }
 
-size_t opener_memory(uint32_t tid, uint64_t address, void *into, size_t bytes, uint64_t *switches)
+static size_t ask_for_memory(enum opener_kind kind, uint32_t tid, uint64_t address, void *into,
+			     size_t bytes, uint64_t *switches)
 {
-	struct opener_request request = {.kind = READ_MEMORY,
+	struct opener_request request = {.kind = kind,
 					 .pid = tid,
 					 .start = address,
 					 .end = address + bytes,
@@ -231,6 +232,16 @@ size_t opener_memory(uint32_t tid, uint64_t address, void *into, size_t bytes, u
 	if (switches)
 		*switches = reply.switches;
 	return got;
+}
+
+size_t opener_memory(uint32_t tid, uint64_t address, void *into, size_t bytes, uint64_t *switches)
+{
+	return ask_for_memory(READ_MEMORY, tid, address, into, bytes, switches);
+}
+
+size_t opener_stack(uint32_t tid, uint64_t address, void *into, size_t bytes, uint64_t *switches)
+{
+	return ask_for_memory(READ_STACK, tid, address, into, bytes, switches);
 }
 
 uint64_t opener_waits_at(uint32_t tid, uint64_t stack)

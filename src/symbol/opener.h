@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "symbol/thread_memory.h"
 
 #define OPENER_PATH_BYTES (PATH_MAX + 64)
 
@@ -80,9 +81,12 @@ int opener_debug_link(uint32_t pid, uint64_t time_ns, uint64_t start, uint64_t e
  * *switches: how often the thread had been switched when it was read, if it slept; 0: it ran, or is
  * gone.
  */
-#define OPENER_MEMORY_BYTES 32768
+#define OPENER_MEMORY_BYTES THREAD_MEMORY_BYTES
 size_t opener_memory(uint32_t tid, uint64_t address, void *into, size_t bytes,
 		     uint64_t *switches) must_check;
+/* Of its stack, as thread_memory_read_stack(). */
+size_t opener_stack(uint32_t tid, uint64_t address, void *into, size_t bytes,
+		    uint64_t *switches) must_check;
 
 /*
  * How often a thread had been switched that waits in a system call with that stack pointer; 0: it

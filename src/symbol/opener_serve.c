@@ -363,7 +363,8 @@ static size_t read_memory(uint32_t tid, const struct opener_request *request, vo
 {
 	cleanup_memory struct thread_memory memory = thread_memory_open(tid);
 
-	return thread_memory_read(&memory, request->start, into, request->end - request->start);
+	return (request->kind == READ_STACK ? thread_memory_read_stack : thread_memory_read)(
+		&memory, request->start, into, request->end - request->start);
 }
 
 /* `end` - `start` bytes; with the switches if they are asked for. How many were read. */
@@ -463,6 +464,7 @@ int opener_serve(const void *bytes, size_t length, void *reply, size_t *ret_leng
 		fd = debuginfod_open(request.text);
 		break;
 	case READ_MEMORY:
+	case READ_STACK:
 		*ret_length =
 			offsetof(struct opener_memory_reply, bytes) + serve_memory(&request, reply);
 		return 0;

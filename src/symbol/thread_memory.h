@@ -14,14 +14,23 @@ struct thread_memory {
 
 struct thread_memory thread_memory_open(uint32_t tid);
 void thread_memory_close(struct thread_memory *memory);
-#define cleanup_memory cleanup(thread_memory_close)
+#define cleanup_memory	    cleanup(thread_memory_close)
+
+#define THREAD_MEMORY_BYTES 32768 /* that are read at most */
 
 /*
  * How many bytes from `address` on were read: up to the first page that is neither in memory nor
  * swapped. Such a page may be of a file whose filesystem never answers (FUSE), and who waits for
- * that cannot be killed. The stack of a thread that has used it is there.
+ * that cannot be killed.
  */
 size_t thread_memory_read(const struct thread_memory *memory, uint64_t address, void *into,
 			  size_t bytes) must_check;
+
+/*
+ * Of a stack, which lies in no file: a page that is not there has not been written to, and is
+ * zeros. Up to the last that is there.
+ */
+size_t thread_memory_read_stack(const struct thread_memory *memory, uint64_t address, void *into,
+				size_t bytes) must_check;
 
 #endif
