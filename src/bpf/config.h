@@ -310,6 +310,8 @@ enum span_kind {
 
 /* A poll that was running before anybody looked: its return cannot be seen. */
 #define SPAN_COOKIE_SEEDED SPAN_COOKIE(SPAN_POLL, 0xffffffffU)
+/* Such a turn, which ends as all do. */
+#define SPAN_COOKIE_SEEDED_TURN SPAN_COOKIE(SPAN_TURN, 0xffffffffU)
 /* Found while the probes were off (bpf/span_unprobed.bpf.h): a time on the CPU, a wait. */
 #define SPAN_COOKIE_RUN	 SPAN_COOKIE(SPAN_POLL, 0xfffffffeU)
 #define SPAN_COOKIE_WAIT SPAN_COOKIE(SPAN_POLL, 0xfffffffdU)
@@ -500,6 +502,7 @@ struct span_seed {
 	__u64 since_ns; /* it has been in `site` */
 	__u64 switches; /* so far: while they are the same, its stack is */
 	__u64 process_start_ns;
+	__u64 thread_pointer;
 	__u32 exec_id;
 	__u32 pad;
 	__u32 tid;
@@ -523,13 +526,14 @@ struct span_verdict {
 	__u64 since_ns; /* of its state then */
 	__u32 kind;	/* enum span_kind */
 	__u32 root;	/* it runs a root future too */
-	__u32 in_poll;	/* of a task */
+	__u32 in_poll;	/* of a task, or in a turn of its loop */
 	__u32 pad;
 };
 
 /* What a worker was in when it was found. */
 #define SPAN_PENDING_ROOT 1
 #define SPAN_PENDING_POLL 2
+#define SPAN_PENDING_TURN 3
 
 /* From when it left its CPU until it had one again, or up to the last snapshot: dwell profile. */
 #define PROFILE_AWAY	       (KIND_INTERNAL | 8)

@@ -146,6 +146,18 @@ static __always_inline bool read_account_again(struct task_struct *task, struct 
 }
 
 /*
+ * Whether it is still in the turn it was in when it was looked at, or in one that it has begun
+ * without a wait for events: another wait may be one that its loop's threads have for each other.
+ */
+static __always_inline bool turn_goes_on(const struct span_verdict *verdict,
+					 const struct account *account, const struct worker *worker)
+{
+	return verdict->in_poll && !worker->wait && !worker->is_nested &&
+	       (account->live.site.state <= WIRE_RUNNABLE ||
+		account->live.since_ns == verdict->since_ns);
+}
+
+/*
  * What user space has found out about the thread since it was asked. It has not polled anything
  * since then, or it would be known. False: nothing so far.
  */
@@ -161,7 +173,10 @@ static __always_inline bool apply_verdict(struct task_struct *task, const struct
 	*worker = worker_make(task);
 	if (!*worker)
 		return false;
-	if (verdict->in_poll && (state != WIRE_IDLE || account->live.since_ns == verdict->since_ns))
+	if (verdict->kind == SPAN_TURN)
+		pending = turn_goes_on(verdict, account, *worker) ? SPAN_PENDING_TURN : 0;
+	else if (verdict->in_poll &&
+		 (state != WIRE_IDLE || account->live.since_ns == verdict->since_ns))
 		pending = SPAN_PENDING_POLL;
 	else if (verdict->root && !verdict->in_poll && state != WIRE_IDLE)
 		pending = SPAN_PENDING_ROOT;
@@ -198,6 +213,7 @@ static __always_inline long write_seed(struct seq_file *seq, struct task_struct 
 	seed_record.since_ns = record.since_ns;
 	seed_record.switches = task->nvcsw + task->nivcsw;
 	seed_record.process_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	seed_record.thread_pointer = arch_thread_pointer(task);
 	seed_record.exec_id = task->self_exec_id;
 	seed_record.tid = record.tid;
 	seed_record.site = record.site;

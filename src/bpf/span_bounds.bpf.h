@@ -321,6 +321,13 @@ static __always_inline void span_forget_gone(struct worker *worker, __u64 stack)
 	}
 }
 
+static __always_inline __u64 span_seed_cookie(__u32 pending)
+{
+	return pending == SPAN_PENDING_ROOT   ? SPAN_COOKIE(SPAN_ROOT, 0)
+	       : pending == SPAN_PENDING_TURN ? SPAN_COOKIE_SEEDED_TURN
+					      : SPAN_COOKIE_SEEDED;
+}
+
 /* What a thread was in before it was looked at. By itself, or while it waits. */
 static __always_inline void span_seed(struct worker *worker, const struct account *account,
 				      __u32 pending, __u64 now_ns)
@@ -328,9 +335,7 @@ static __always_inline void span_seed(struct worker *worker, const struct accoun
 	__u8 state = account->live.site.state;
 	struct span_block *block;
 
-	span_begin(worker, account, 0,
-		   pending == SPAN_PENDING_ROOT ? SPAN_COOKIE(SPAN_ROOT, 0) : SPAN_COOKIE_SEEDED,
-		   now_ns);
+	span_begin(worker, account, 0, span_seed_cookie(pending), now_ns);
 	if (state <= WIRE_ON_CPU)
 		return;
 	block = span_block_at(worker, worker->present);

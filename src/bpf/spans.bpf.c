@@ -129,6 +129,8 @@ int on_wait(struct enter_event *ctx)
 	worker = worker_make(task);
 	if (!worker || (wait < worker->wait && (wait != SPAN_WAIT_POLL || !span_turns)))
 		return 0;
+	if (worker->pending == SPAN_PENDING_TURN)
+		worker->pending = 0;
 	if (span_turns && span_answers && is_answer(worker, task)) {
 		worker->is_nested = 1;
 		return 0;

@@ -16,6 +16,10 @@
 /* A thread that shows nothing by then is not one of the runtime's. */
 #define LOOKS_MAX 8
 
+/* Where only loops are looked for, which show by their waits: threads of which one look is taken,
+ * as they may be in a turn that began before we came. */
+#define TURNS_LOOKED_AT 256
+
 /* Snapshots without any worker, after which names have to do. */
 #define SETTLE_ROUNDS 4
 
@@ -91,10 +95,15 @@ static void send_verdict(struct span_seeds *seeds, struct seed *seed, uint32_t t
 	bpf_map_update_elem(seeds->verdicts, &tid, verdict, BPF_ANY);
 }
 
-/* True: its stack may say what it is. */
-static bool is_wanted(const struct seed *seed)
+static bool only_loops(const struct span_options *options)
 {
-	return !seed->decided && seed->looks < LOOKS_MAX;
+	return options->turns && !span_turns_are_judged(options);
+}
+
+/* True: its stack may say what it is. */
+static bool is_wanted(const struct seed *seed, const struct span_options *options)
+{
+	return !seed->decided && seed->looks < (only_loops(options) ? 1 : LOOKS_MAX);
 }
 
 bool span_seed_waits_for_events(const struct span_seed *raw)
@@ -110,9 +119,9 @@ int span_seeds_meet(struct span_seeds *seeds, const struct span_options *options
 	if (!seed)
 		return -ENOMEM;
 	memcpy(seed->comm, raw->comm, sizeof(raw->comm));
-	if (!is_wanted(seed))
+	if (!is_wanted(seed, options))
 		return 0;
-	if (options->turns && !span_turns_are_judged(options) && span_seed_waits_for_events(raw)) {
+	if (only_loops(options) && span_seed_waits_for_events(raw)) {
 		struct span_verdict verdict = {.kind = SPAN_TURN};
 
 		send_verdict(seeds, seed, raw->tid, &verdict,
@@ -120,7 +129,8 @@ int span_seeds_meet(struct span_seeds *seeds, const struct span_options *options
 		/* from which functions its loop waits */
 		return 1;
 	}
-	/* of a loop the stack says nothing */
+	if (only_loops(options) && !*options->prefix)
+		return seeds->threads.count <= TURNS_LOOKED_AT;
 	return options->stacks.marks.poll || span_turns_are_judged(options) || *options->prefix;
 }
 
@@ -178,7 +188,7 @@ int span_seeds_take(struct span_seeds *seeds, const struct span_options *options
 		return -ENOMEM;
 	is_own = is_own_loop(options, seed, look, &found->signs);
 	/* one that was seen in a block_on() of a library may have a loop of its own around that */
-	if ((!is_wanted(seed) && !(seed->is_root && is_own)) || !found->is_read)
+	if ((!is_wanted(seed, options) && !(seed->is_root && is_own)) || !found->is_read)
 		return 0;
 	/* of loops only their waits say something */
 	seed->looks += look->waits_for_events || !span_turns_are_judged(options);
@@ -187,6 +197,11 @@ int span_seeds_take(struct span_seeds *seeds, const struct span_options *options
 			verdict.kind = SPAN_TURN;
 		else if (named)
 			verdict.kind = kind_of_named(options, look);
+		else if (only_loops(options) && found->signs.loop)
+			verdict.kind = SPAN_TURN;
+		/* or it would wait for events */
+		verdict.in_poll = verdict.kind == SPAN_TURN && (found->signs.loop || named) &&
+				  look->is_in_turn;
 		if (!verdict.kind)
 			return 0;
 	}

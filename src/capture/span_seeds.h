@@ -45,6 +45,7 @@ struct seed_look {
 	uint64_t since_ns; /* its state began; 0: it ran */
 	uint32_t tid;
 	bool waits_for_events; /* or is about to */
+	bool is_in_turn;       /* if it has a loop: it is in none of the calls that those wait in */
 };
 
 /* The stack of a thread. 0 or -ENOMEM. */

@@ -7,6 +7,11 @@
 
 _Static_assert(SPAN_WAITS == WIRE_STALL_WAITS + 1, "all are sent");
 
+bool span_is_seeded(uint64_t cookie)
+{
+	return cookie == SPAN_COOKIE_SEEDED || cookie == SPAN_COOKIE_SEEDED_TURN;
+}
+
 bool span_end_is_unprobed(const struct span_end *end)
 {
 	return end->cookie == SPAN_COOKIE_RUN || end->cookie == SPAN_COOKIE_WAIT;
@@ -156,7 +161,7 @@ bool span_stall_fill(struct wire_stall *stall, const struct span_end *end,
 		.pid = end->pid,
 		.kind = (__u32)SPAN_COOKIE_KIND(end->cookie),
 		.flags = (end->wait ? WIRE_STALL_OF_LOOP : 0) |
-			 (end->cookie == SPAN_COOKIE_SEEDED ? WIRE_STALL_SEEDED : 0) |
+			 (span_is_seeded(end->cookie) ? WIRE_STALL_SEEDED : 0) |
 			 (end->culprit_is_limit ? WIRE_STALL_LIMIT : 0) |
 			 (evidence->launched ? WIRE_STALL_IN_PLACE : 0) |
 			 (span_end_is_unprobed(end) ? WIRE_STALL_UNPROBED | WIRE_STALL_TASK : 0),

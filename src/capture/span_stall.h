@@ -10,6 +10,9 @@
 #include "bpf/wire.h"
 #include "capture/span_evidence.h"
 
+/* Whether a span was found when it had begun already. */
+bool span_is_seeded(uint64_t cookie);
+
 /* Whether the span was found while the probes were off. */
 bool span_end_is_unprobed(const struct span_end *end);
 

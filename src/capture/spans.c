@@ -192,7 +192,8 @@ static int on_stack(struct spans *spans, const struct span_stack *raw,
 	if (raw->of == SPAN_STACK_SEED || raw->of == SPAN_STACK_LOOP) {
 		const struct seed_look look = {.start_ns = raw->thread_start_ns,
 					       .tid = raw->tid,
-					       .waits_for_events = raw->of == SPAN_STACK_LOOP};
+					       .waits_for_events = raw->of == SPAN_STACK_LOOP,
+					       .is_in_turn = raw->of == SPAN_STACK_SEED};
 
 		if (raw->of == SPAN_STACK_LOOP && found->is_read)
 			span_loops_note(&spans->loops, &found->signs, raw->worker_tid,
@@ -281,7 +282,7 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 		stall.flags |= WIRE_STALL_TASK;
 	if (span_end_is_unprobed(end) && span_evidences_launched(&spans->evidences, end))
 		stall.flags |= WIRE_STALL_IN_PLACE;
-	if (end->cookie == SPAN_COOKIE_SEEDED && !stall.stack)
+	if (span_is_seeded(end->cookie) && !stall.stack)
 		stall.stack = span_seeds_stack(&spans->seeds, end->tid, 0);
 	result = tell_type(spans, end->cookie, end->header.time_ns, &stall.type, sink);
 	return result < 0 ? result : sink_send(sink, &stall.header);
@@ -342,9 +343,8 @@ static int on_worker(struct spans *spans, const struct span_worker *raw,
 		/* one that has polled is a worker, also while it runs a closure of the pool */
 		.kind = raw->kind == SPAN_POOL && raw->spans ? SPAN_POLL : (__u8)raw->kind,
 		.open_kind = (__u8)SPAN_COOKIE_KIND(raw->open_cookie),
-		.open_flags = raw->open_ns && raw->open_cookie == SPAN_COOKIE_SEEDED
-				      ? WIRE_STALL_SEEDED
-				      : 0,
+		.open_flags =
+			raw->open_ns && span_is_seeded(raw->open_cookie) ? WIRE_STALL_SEEDED : 0,
 		.found_by = span_seeds_found_by(&spans->seeds, spans->options, raw),
 	};
 	int result = tell_type(spans, raw->open_ns ? raw->open_cookie : 0, raw->header.time_ns,
@@ -368,6 +368,13 @@ static int on_worker(struct spans *spans, const struct span_worker *raw,
 		worker.open_ns = worker.stack = 0;
 	span_seeds_correct(&spans->seeds, &worker);
 	return result < 0 ? result : sink_send(sink, &worker.header);
+}
+
+/* Of a thread that has a loop, and waits: whether a handler of it does. */
+static bool is_in_turn(struct wire_wait_site site, const struct span_signs *signs)
+{
+	return !syscalls_waits_for_descriptors(site.syscall) &&
+	       !(syscalls_is_futex(site.syscall) && signs->loop_waits);
 }
 
 /* With its stack, where it has come with one. */
@@ -395,7 +402,8 @@ static int process(void *data, const struct wire_header *record, const struct sp
 			&(struct seed_look){.start_ns = seed->start_ns,
 					    .since_ns = seed->since_ns,
 					    .tid = seed->tid,
-					    .waits_for_events = span_seed_waits_for_events(seed)},
+					    .waits_for_events = span_seed_waits_for_events(seed),
+					    .is_in_turn = is_in_turn(seed->site, &found->signs)},
 			found);
 	}
 	return 0;
@@ -434,6 +442,7 @@ static int ask_about_seed(struct spans *spans, const struct span_seed *raw,
 	stack.pid = spans->options->pid;
 	stack.exec_id = raw->exec_id;
 	stack.process_start_ns = raw->process_start_ns;
+	stack.thread_pointer = raw->thread_pointer;
 	stack.of = SPAN_STACK_SEED;
 	stack.site = raw->site;
 	stack.frame = raw->frame;

@@ -11,6 +11,7 @@
 #include "base/identities.h"
 #include "base/text.h"
 #include "capture/frame_record.h"
+#include "capture/loop_names.h"
 #include "capture/reader_processes.h"
 #include "capture/stack_options.h"
 #include "symbol/opener.h"
@@ -296,6 +297,7 @@ static bool read_user(const struct reading *reading, const struct stack_question
 	unsigned int count;
 	uint64_t needed;
 	bool is_wrapper = true; /* all up to here are of what waits */
+	bool is_call = true;	/* and of the C library */
 	enum unwind_end end = unwind_raw(reader, process, raw, addresses, &count, &needed);
 
 	answer->signs.complete = end == UNWIND_COMPLETE;
@@ -310,12 +312,15 @@ static bool read_user(const struct reading *reading, const struct stack_question
 		answer->signs.library |= is_of_library(reader->options, &symbols[i]);
 		is_noted = is_noted && signs_note_function(&symbols[i], &answer->signs);
 		is_wrapper = is_wrapper && signs_read_futex(&symbols[i], &answer->signs);
+		is_call = is_call && signs_read_call(&symbols[i], &answer->signs);
 	}
 	answer->signs.asks |= count > 1 && signs_read_wait(&symbols[0], &symbols[1]);
 	learn_end(question, end, needed, answer);
 	send_layout(reading, process);
 	if (!find_python(process, question, &python))
 		return false;
+	for (size_t i = 0; i < python.count; i++)
+		answer->signs.loop |= python.frames[i] && loop_is_in(python.frames[i]);
 	if (python.count)
 		add_mixed(reading, symbols, count, &python);
 	for (unsigned int i = 0; i < count && !python.count; i++)
@@ -331,8 +336,8 @@ static bool copy_stack(struct stack_question *question)
 	struct span_stack *stack = &question->stack;
 	uint64_t switches = 0;
 
-	stack->user_bytes = (__u32)opener_memory(stack->tid, stack->frame.stack - SPAN_RED_ZONE,
-						 stack->user, SPAN_USER_BYTES, &switches);
+	stack->user_bytes = (__u32)opener_stack(stack->tid, stack->frame.stack - SPAN_RED_ZONE,
+						stack->user, SPAN_USER_BYTES, &switches);
 	return stack->user_bytes && switches == question->head.switches;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "bpf/config.h"
+#include "capture/loop_names.h"
 #include "capture/wait_names.h"
 
 /* An instance may begin with the `<` of its type. */
@@ -50,6 +51,14 @@ bool signs_read_futex(const struct symbol *symbol, struct span_signs *signs)
 	return verdict == SITE_CALLER || verdict == SITE_SEMAPHORE;
 }
 
+bool signs_read_call(const struct symbol *symbol, struct span_signs *signs)
+{
+	if (wait_is_of_c_library(symbol->frames[0].module))
+		return true;
+	signs->loop_waits = loop_waits_by(&symbol->frames[0]);
+	return false;
+}
+
 bool signs_read_wait(const struct symbol *innermost, const struct symbol *caller)
 {
 	const struct symbol_frame *call = &innermost->frames[0];
@@ -72,5 +81,6 @@ void signs_read(const struct span_marks *marks, const struct symbol *symbol,
 		signs->pool |= marks->pool && strstr(frame->function, marks->pool);
 		signs->root |= marks->root && strstr(frame->function, marks->root);
 		signs->asks |= frame->named && wait_is_for_answer(frame->function);
+		signs->loop |= loop_is_in(frame);
 	}
 }

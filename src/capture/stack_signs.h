@@ -18,6 +18,9 @@ struct span_signs {
 	unsigned int library;			 /* code of a library that the runtime is in */
 	unsigned int complete; /* the stack: what is not among the signs is not there */
 	unsigned int asks;     /* one that waits for an answer, or for a message of a queue */
+	unsigned int loop;     /* loop_is_in(): in a turn of one, or where it waits */
+	/* loop_waits_by(), of the innermost function that is none of the C library's */
+	unsigned int loop_waits;
 	/* What the functions say a futex is for: SITE_LOCK or SITE_CONDITION, or 0 */
 	unsigned int futex;
 	/* hashes of the innermost functions that are no system library's; 0: there are no more */
@@ -40,6 +43,9 @@ bool signs_note_function(const struct symbol *symbol, struct span_signs *signs);
  * descriptor, or a while.
  */
 bool signs_read_wait(const struct symbol *innermost, const struct symbol *caller);
+
+/* Of what is called from outside of the C library, from inside out. False: no more is needed. */
+bool signs_read_call(const struct symbol *symbol, struct span_signs *signs);
 
 /* As of the places of waits (capture/wait_places.h), from inside out. False: no more is needed. */
 bool signs_read_futex(const struct symbol *symbol, struct span_signs *signs);

@@ -173,3 +173,15 @@ bool syscalls_is_event_wait(int number)
 			return true;
 	return false;
 }
+
+bool syscalls_waits_for_descriptors(int number)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(classes); i++) {
+		unsigned char class = classes[i].class;
+
+		if (classes[i].number == number)
+			return class == SYSCALL_POLL || class == SYSCALL_SELECT ||
+			       class == SYSCALL_RESTART || syscalls_is_event_wait(number);
+	}
+	return syscalls_is_event_wait(number);
+}

@@ -88,7 +88,7 @@ int runtime_spans_check(const struct span_options *spans, struct stalls *stalls,
 				 spans->process);
 	return error_set(error, ENOENT,
 			 "no worker found: no thread polled a task or waited for events as a loop "
-			 "does: there are %s (--workers PREFIX says which are workers, dwell "
-			 "profile what they do)",
+			 "does: there are %s (--workers PREFIX says which are workers, also where "
+			 "their loop hangs; dwell profile what they do)",
 			 names);
 }

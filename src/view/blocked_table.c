@@ -187,12 +187,26 @@ static void write_hint(struct output *out, const struct blocked_summary *summary
 		output_string(out, MADE_AT_RUN_TIME_HINT "\n");
 }
 
+static bool any_is_open(struct stalls *stalls)
+{
+	size_t count;
+	const struct stall_worker *workers = stalls_workers(stalls, &count);
+	struct stall_open open;
+
+	for (size_t i = 0; i < count; i++)
+		if (stalls_open(stalls, &workers[i], &open))
+			return true;
+	return false;
+}
+
 static void write_no_hotspot(struct output *out, const struct blocked_summary *summary)
 {
 	size_t workers;
 
 	stalls_workers(summary->stalls, &workers);
-	if (stalls_seen(summary->stalls))
+	if (any_is_open(summary->stalls))
+		output_string(out, "\nNo stall has ended: what goes on is beside the workers.\n");
+	else if (stalls_seen(summary->stalls))
 		output_string(out, "\nNo stall was longer than the threshold.\n");
 	else if (workers)
 		output_string(out,
@@ -229,12 +243,14 @@ static void write_open(struct output *out, const struct stalls *stalls,
 	struct stall_open open;
 	const struct frame *function;
 	char name[BLOCKED_NAME_BYTES], shown[BLOCKED_NAME_BYTES], length[16];
+	char place[BLOCKED_PLACE_BYTES];
 
 	if (!stalls_open(stalls, worker, &open))
 		return;
 	duration_format(length, sizeof(length), open.duration_ns);
-	output_format(out, "  %s for %s: %s",
-		      open.duration_ns < BLOCKED_STUCK_NS ? "held" : "STUCK", length,
+	output_format(out, "  %s for %s%s: %s",
+		      open.duration_ns < BLOCKED_STUCK_NS ? "held" : "STUCK",
+		      worker->last.open_flags & WIRE_STALL_SEEDED ? "at least " : "", length,
 		      stall_cause_info[open.cause].key);
 	function = stalls_frame(stalls, open.function);
 	if (!function)
@@ -242,6 +258,9 @@ static void write_open(struct output *out, const struct stalls *stalls,
 	blocked_name(name, function);
 	text_printable(shown, sizeof(shown), name, 80);
 	output_format(out, " in %s", shown);
+	blocked_place(place, function);
+	if (*place)
+		output_format(out, "  %s", place);
 }
 
 static void write_workers(struct output *out, const struct blocked_summary *summary)
@@ -250,6 +269,8 @@ static void write_workers(struct output *out, const struct blocked_summary *summ
 	const struct stall_worker *workers = stalls_workers(summary->stalls, &count);
 	char comm[32], longest[16];
 
+	if (!count)
+		return;
 	output_string(out, "\n     TID WORKER             SPANS  STALLS  LONGEST\n");
 	for (size_t i = 0; i < count; i++) {
 		const struct stall_worker *worker = &workers[i];

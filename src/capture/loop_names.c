@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/loop_names.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "capture/wait_names.h"
+
+/* In C and C++: how the names begin. */
+static const char *const natives[] = {
+	/* libuv, libevent, libev, GLib, systemd's, Qt */
+	"uv_run",
+	"event_base_loop",
+	"ev_run",
+	"ev_loop",
+	"g_main_context_iterate",
+	"g_main_context_dispatch",
+	"g_main_loop_run",
+	"sd_event_loop",
+	"sd_event_run",
+	"QEventLoop::exec",
+	"QCoreApplication::exec",
+	"QThread::exec",
+	/* Asio */
+	"boost::asio::detail::scheduler::run",
+	"boost::asio::io_context::run",
+	"asio::detail::scheduler::run",
+	"asio::io_context::run",
+	/* Redis, nginx, HAProxy, QEMU, libwebsockets, Samba, Mosquitto, uWebSockets, libhv,
+	   OpenWrt, wpa_supplicant, Wayland, PipeWire, Folly, Seastar, Chromium, CZMQ */
+	"aeMain",
+	"aeProcessEvents",
+	"ngx_process_events_and_timers",
+	"run_poll_loop",
+	"main_loop_wait",
+	"lws_service",
+	"tevent_common_loop_wait",
+	"mosquitto_main_loop",
+	"us_loop_run",
+	"hloop_run",
+	"uloop_run",
+	"eloop_run",
+	"wl_display_run",
+	"pw_main_loop_run",
+	"folly::EventBase::loop",
+	"seastar::reactor::run",
+	"base::MessagePumpEpoll::Run",
+	"base::MessagePumpLibevent::Run",
+	"base::MessagePumpGlib::Run",
+	"zloop_start",
+	/* OCaml's Lwt */
+	"camlLwt_main",
+};
+
+/* In Python: the file, and the function. */
+static const struct {
+	const char *file, *function;
+} pythons[] = {
+	{"/asyncio/base_events.py", "run_forever"},
+	{"/asyncio/base_events.py", "_run_once"},
+	{"/asyncio/runners.py", "run"},
+	{"/socketserver.py", "serve_forever"},
+	{"/asyncore.py", "loop"},
+	{"/tornado/ioloop.py", "start"},
+	{"/twisted/internet/base.py", "mainLoop"},
+	{"/trio/_core/_run.py", "unrolled_run"},
+	{"/eventlet/hubs/hub.py", "run"},
+	{"/curio/kernel.py", "run"},
+};
+
+static const char *end_of(const char *string, const char *end)
+{
+	size_t length = strlen(string), part = strlen(end);
+
+	return length >= part && !strcmp(string + length - part, end) ? string + length - part
+								      : NULL;
+}
+
+/* Names have their class before them, from 3.11 on. */
+static bool is_method(const char *function, const char *name)
+{
+	const char *at = end_of(function, name);
+
+	return at && (at == function || at[-1] == '.');
+}
+
+bool loop_is_in(const struct symbol_frame *frame)
+{
+	if (!frame->named)
+		return false;
+	for (size_t i = 0; frame->file && i < ARRAY_SIZE(pythons); i++)
+		if (end_of(frame->file, pythons[i].file) &&
+		    is_method(frame->function, pythons[i].function))
+			return true;
+	return name_begins_with_any(frame->function, natives, ARRAY_SIZE(natives));
+}
+
+bool loop_waits_by(const struct symbol_frame *frame)
+{
+	static const char *const libraries[] = {"libuv.so",    "libevent",   "libev.so",
+						"libglib-2.0", "libQt5Core", "libQt6Core"};
+	/* in headers, and then the program's own; a template's name has its type before it */
+	static const char *const parts[] = {
+		"asio::detail::", "folly::EventBase::", "seastar::reactor::"};
+	const char *slash = strrchr(frame->module, '/');
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (strstr(frame->function, parts[i]))
+			return true;
+	return slash && name_begins_with_any(slash + 1, libraries, ARRAY_SIZE(libraries));
+}
