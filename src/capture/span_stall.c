@@ -131,6 +131,26 @@ static bool take_off_parks(struct wire_stall *stall, uint32_t parks, uint64_t th
 	return stall->duration_ns >= threshold_ns && stall->duration_ns >= stall->inner_ns;
 }
 
+bool span_stall_keep_waits(struct wire_stall *stall, uint64_t threshold_ns)
+{
+	uint32_t kept = 0, parks = 0;
+
+	if (stall->longest_ns >= threshold_ns)
+		kept |= 1U << stall->longest.state;
+	for (size_t i = 0; i < WIRE_STALL_WAITS; i++)
+		if (stall->waits[i].ns >= threshold_ns)
+			kept |= 1U << stall->waits[i].site.state;
+	if (!kept)
+		return false;
+	for (__u8 state = 0; state < WIRE_STATES; state++) {
+		if (kept >> state & 1 || stall->states_ns[state] < threshold_ns)
+			continue;
+		parks |= 1U << state;
+		take_off(stall, state);
+	}
+	return take_off_parks(stall, parks, threshold_ns);
+}
+
 static void fill_states(struct wire_stall *stall, const struct span_end *end)
 {
 	uint64_t states_ns[WIRE_STATES];

@@ -10,6 +10,12 @@
 #include "bpf/wire.h"
 #include "capture/span_evidence.h"
 
+/*
+ * Of a turn that may have been several jobs: a wait for the threshold is certain to be of one, but
+ * not what adds up to that. False: there is none.
+ */
+bool span_stall_keep_waits(struct wire_stall *stall, uint64_t threshold_ns);
+
 /* Whether a span was found when it had begun already. */
 bool span_is_seeded(uint64_t cookie);
 

@@ -11,6 +11,7 @@
 #include "base/duration.h"
 #include "capture/probe_budget.h"
 #include "capture/span_evidence.h"
+#include "capture/span_followers.h"
 #include "capture/span_jobs.h"
 #include "capture/span_loops.h"
 #include "capture/span_probes.h"
@@ -47,13 +48,15 @@ struct spans {
 	struct span_tasks tasks;
 	struct span_evidences evidences;
 	struct span_loops loops;
+	struct span_followers followers;
 	struct span_jobs jobs;
 	/* the wait that was looked at last, by the worker's slot */
 	struct present {
 		uint64_t block_ns;
+		uint64_t pointer; /* of its stack */
 		uint32_t tid, stack;
 		bool rooted;  /* a block_on() is on it */
-		bool outside; /* of the thread's loop */
+		bool outside; /* of the thread's loop, or where it waits for its turn at that */
 	} present[MAX_WORKERS];
 };
 
@@ -101,36 +104,69 @@ void spans_free(struct spans *spans)
 	free(spans);
 }
 
+static bool is_for_lock(struct wire_wait_site site)
+{
+	return site.detail == WIRE_DETAIL_FUTEX_LOCK;
+}
+
+static enum span_following follows(struct spans *spans, uint32_t tid, uint32_t stack,
+				   struct wire_wait_site site)
+{
+	return syscalls_is_futex(site.syscall)
+		       ? span_followers_judge(&spans->followers, &spans->stacks, stack, tid,
+					      is_for_lock(site))
+		       : FOLLOWS_NOT;
+}
+
+static void send_park(struct spans *spans, uint32_t tid, uint64_t stack)
+{
+	const struct loop_park park = {.tid = tid, .stack = stack};
+	const __u8 value = 1;
+
+	bpf_map_update_elem(bpf_map__fd(spans->bpf->maps.loop_parks), &park, &value, BPF_ANY);
+}
+
+static void note_park(struct spans *spans, struct span_evidence *evidence,
+		      const struct span_stack *raw)
+{
+	evidence->parks |= 1U << raw->site.state;
+	send_park(spans, raw->worker_tid, evidence->park_stacks[raw->site.state]);
+}
+
 /*
  * In some loops (Asio's) one thread waits for events and the others for that one. So a wait for a
  * condition ends the turn if the function that calls it also waits for events, in several threads
  * or for who ends the wait. A compiler may have put a handler's code into that function, so its
- * waits for mutexes do not. The kernel side knows the place from then on.
+ * waits for mutexes do not. Or a function beside it waits: capture/span_followers.h. The kernel
+ * side knows the place from then on, where it is certain.
  */
 static void take_loop_park(struct spans *spans, struct span_evidence *evidence,
 			   const struct span_stack *raw, const struct span_found *found)
 {
-	struct loop_park park = {.tid = raw->worker_tid};
 	uint32_t bit = 1U << raw->site.state;
-	const __u8 value = 1;
 	const struct loop_function *loop;
+	enum span_following following;
 
-	if (!spans->options->turns || !syscalls_is_futex(raw->site.syscall) ||
-	    raw->site.detail == WIRE_DETAIL_FUTEX_LOCK)
+	if (!spans->options->turns || !syscalls_is_futex(raw->site.syscall))
 		return;
-	loop = span_loops_find(&spans->loops, &found->signs);
-	if (raw->of == SPAN_STACK_BLOCK) {
-		evidence->parks_maybe =
-			loop ? evidence->parks_maybe | bit : evidence->parks_maybe & ~bit;
-		evidence->park_stacks[raw->site.state] = raw->frame.stack;
-		if (!loop || !loop->is_shared)
-			return;
+	loop = is_for_lock(raw->site) ? NULL : span_loops_find(&spans->loops, &found->signs);
+	if (raw->of == SPAN_STACK_WAKER) {
+		if (loop && evidence->parks_maybe & bit)
+			note_park(spans, evidence, raw);
+		return;
 	}
-	if (!loop || !(evidence->parks_maybe & bit))
+	evidence->parks_maybe = loop ? evidence->parks_maybe | bit : evidence->parks_maybe & ~bit;
+	evidence->park_stacks[raw->site.state] = raw->frame.stack;
+	if (loop && loop->is_shared) {
+		span_followers_know(&spans->followers, raw->worker_tid);
+		note_park(spans, evidence, raw);
 		return;
-	evidence->parks |= bit;
-	park.stack = evidence->park_stacks[raw->site.state];
-	bpf_map_update_elem(bpf_map__fd(spans->bpf->maps.loop_parks), &park, &value, BPF_ANY);
+	}
+	following = follows(spans, raw->worker_tid, found->id, raw->site);
+	if (following == FOLLOWS && !is_for_lock(raw->site))
+		note_park(spans, evidence, raw);
+	else if (following != FOLLOWS_NOT)
+		evidence->parks |= bit;
 }
 
 /*
@@ -147,6 +183,9 @@ static void take_loop_wait(struct spans *spans, const struct span_stack *raw,
 	span_seeds_know(&spans->seeds, raw->worker_tid, raw->thread_start_ns);
 	span_calls_read(&calls, &spans->stacks, found->id);
 	span_loops_note_wait(&spans->loops, &calls, raw->worker_tid, found->signs.asks);
+	if (raw->of == SPAN_STACK_LOOP)
+		span_followers_note(&spans->followers, &spans->stacks, found->id, raw->worker_tid,
+				    raw->span_ns);
 	if (!found->signs.asks)
 		return;
 	bpf_map_update_elem(bpf_map__fd(spans->bpf->maps.loop_answers), &place, &value, BPF_ANY);
@@ -273,6 +312,8 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 
 	if (!span_stall_fill(&stall, end, &evidence, spans->options->threshold_ns) ||
 	    (stall.kind == WIRE_SPAN_TURN && is_no_turn(spans, end->tid, &evidence)) ||
+	    (stall.kind == WIRE_SPAN_TURN && span_followers_has_jobs(&spans->followers, end->tid) &&
+	     !span_stall_keep_waits(&stall, spans->options->threshold_ns)) ||
 	    (stall.kind == WIRE_SPAN_ROOT && is_rootless(spans, end->tid, &evidence))) {
 		span_seeds_note(&spans->seeds, end->tid, 0);
 		return 0;
@@ -323,6 +364,29 @@ static bool is_present(const struct present *present, const struct span_worker *
 	return present && present->tid == raw->tid && present->block_ns == raw->block_ns;
 }
 
+/* Of a loop that others have, too: whether nothing shows that the present turn is a stall. */
+static bool is_uncertain(const struct spans *spans, const struct span_worker *raw, uint32_t stack)
+{
+	uint64_t ns = raw->header.time_ns - raw->since_ns;
+
+	if (span_followers_has_jobs(&spans->followers, raw->tid) &&
+	    (raw->site.state <= WIRE_RUNNABLE || ns < spans->options->threshold_ns))
+		return true;
+	return !stack && syscalls_is_futex(raw->site.syscall) &&
+	       span_followers_may_follow(&spans->followers, raw->tid);
+}
+
+/* Whether it waits for its turn at a loop: then the kernel side knows the place. */
+static bool is_parked(struct spans *spans, const struct span_worker *raw,
+		      const struct present *present)
+{
+	enum span_following following = follows(spans, raw->tid, present->stack, raw->site);
+
+	if (following == FOLLOWS && !is_for_lock(raw->site))
+		send_park(spans, raw->tid, present->pointer);
+	return following != FOLLOWS_NOT;
+}
+
 static int on_worker(struct spans *spans, const struct span_worker *raw,
 		     const struct span_found *found, struct record_sink sink)
 {
@@ -354,7 +418,8 @@ static int on_worker(struct spans *spans, const struct span_worker *raw,
 	if (is_present(present, raw) && found->is_read) {
 		present->stack = found->id;
 		present->rooted = found->signs.complete && !span_signs_are_rootless(&found->signs);
-		present->outside = is_outside_loop(spans, raw->tid, found->id);
+		present->outside = is_outside_loop(spans, raw->tid, found->id) ||
+				   is_parked(spans, raw, present);
 		if (worker.open_kind == SPAN_ROOT && span_signs_are_rootless(&found->signs))
 			span_seeds_doubt(&spans->seeds, raw->tid);
 	}
@@ -364,7 +429,8 @@ static int on_worker(struct spans *spans, const struct span_worker *raw,
 	if (worker.open_kind == SPAN_ROOT && span_seeds_doubted(&spans->seeds, raw->tid) &&
 	    !(is_present(present, raw) && present->rooted))
 		worker.open_ns = worker.stack = 0;
-	if (worker.open_kind == WIRE_SPAN_TURN && is_present(present, raw) && present->outside)
+	if (worker.open_kind == WIRE_SPAN_TURN && ((is_present(present, raw) && present->outside) ||
+						   is_uncertain(spans, raw, worker.stack)))
 		worker.open_ns = worker.stack = 0;
 	span_seeds_correct(&spans->seeds, &worker);
 	return result < 0 ? result : sink_send(sink, &worker.header);
@@ -463,8 +529,10 @@ static int ask_about_worker(struct spans *spans, const struct span_worker *raw,
 	copies = malloc(2 * sizeof(*copies));
 	if (!copies)
 		return -ENOMEM;
-	if (read_present(spans, raw, copies) >= 0)
+	if (read_present(spans, raw, copies) >= 0) {
+		present->pointer = copies->frame.stack;
 		result = ask_for(spans, copies, false, 0, question);
+	}
 	free(copies);
 	return result;
 }

@@ -32,8 +32,9 @@ bool signs_note_function(const struct symbol *symbol, struct span_signs *signs)
 		return false;
 	while (at < SPAN_FUNCTIONS && signs->functions[at])
 		at++;
-	if (at == SPAN_FUNCTIONS || frame->kind == FRAME_KIND_SYSTEM ||
-	    frame->kind == FRAME_KIND_KERNEL)
+	/* what headers of the system have brought into the program is in no library */
+	if (at == SPAN_FUNCTIONS || frame->kind == FRAME_KIND_KERNEL ||
+	    (frame->kind == FRAME_KIND_SYSTEM && strstr(frame->module, ".so")))
 		return true;
 	signs->functions[at] = text_hash(frame->function) | 1; /* 0 is none */
 	return true;

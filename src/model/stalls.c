@@ -541,7 +541,9 @@ bool stalls_open(const struct stalls *stalls, const struct stall_worker *worker,
 	    last->kind == WIRE_SPAN_POOL || open.duration_ns < stalls->runtime.threshold_ns)
 		return false;
 	open.cause = stall_cause_of(last->site.state, last->site);
-	if (last->site.state == WIRE_ON_CPU || !stalls_stack(stalls, open.stack))
+	/* of a wait a sample does not show where that is */
+	if (last->site.state == WIRE_ON_CPU ||
+	    (last->site.state == WIRE_RUNNABLE && !stalls_stack(stalls, open.stack)))
 		open.stack = stall_samples_stack(&stalls->samples, &stalls->stacks, so_far.tid,
 						 so_far.start_ns);
 	/* where it has just lost its CPU, that is not what it does all the time */

@@ -161,18 +161,18 @@ def test_good_node_is_not_blamed(node):
     assert len(os.listdir(f"/proc/{node.process.pid}/task")) > 8
 
 
-def blocked_followers(threads, *how):
-    """-> (what dwell has of each handler that blocked, all stalls)"""
-    program = pathlib.Path(BUILD) / "tests" / "followers"
+def blocked_followers(threads, *how, program="followers", options=(), missed=0.05):
+    """-> (what dwell has of each handler that blocked, of which it may miss a share, all stalls)"""
+    program = pathlib.Path(BUILD) / "tests" / program
     with subprocess.Popen([program, str(threads), "200", *how], stdout=subprocess.PIPE, text=True) as loop:
-        blocked = Blocked(loop.pid)
+        blocked = Blocked(loop.pid, *options)
         answers = [tuple(int(word) for word in line.split()) for line in loop.stdout]
         stalls, summary = blocked.wait()
     # what began before all was attached was not seen
     answers = [answer for answer in answers if answer[0] > summary["end_ns"] - summary["duration_ns"] + 100_000_000]
     assert len(answers) > 20
     found = [stall_of(stalls, *answer) for answer in answers]
-    assert found.count(None) <= 0.05 * len(answers), found
+    assert found.count(None) <= missed * len(answers), found
     return found, stalls
 
 
@@ -185,6 +185,16 @@ def test_followers_of_a_loop_are_idle(threads):
         assert "wait_for_printer" in (stall["function"] or "") or taken_away(stall) or stall["cause"] == "runnable", stall
     others = [stall for stall in stalls if "wait_for_printer" not in (stall["function"] or "")]
     assert not [stall for stall in others if not taken_away(stall) and stall["cause"] != "runnable"], others[:3]
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("own, missed", [([], 1), (["--own", "wait_for_printer"], 0.15)], ids=["of the program", "of a library"])
+def test_who_is_parked_beside_the_loops_function_is_idle(own, missed):
+    """As in a pool of async-io. Where a library parks its threads, that ends a turn; else a job may be seen with those before it."""
+    found, stalls = blocked_followers(3, program="pool-loop", options=own, missed=missed)
+    for stall in filter(None, found):
+        assert "wait_for_printer" in (stall["function"] or "") and stall["cause"] == "sleep" or taken_away(stall), stall
+    assert not [stall for stall in stalls if "wait_for_printer" not in (stall["function"] or "") and not taken_away(stall)], stalls
 
 
 @pytest.mark.measures

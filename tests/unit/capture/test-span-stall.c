@@ -3,6 +3,7 @@
 
 #include <asm/unistd.h>
 
+#include "base/duration.h"
 #include "capture/span_stall.h"
 
 #define TID   7U
@@ -139,6 +140,39 @@ CASE(waits_of_a_loops_follower_are_no_part_of_its_turn)
 }
 
 /* It computes in block_on(), leaves it, and sleeps. */
+CASE(of_a_turn_of_several_jobs_long_waits_stay)
+{
+	const struct wire_stall turn = {
+		.duration_ns = 60 * NS_PER_MS,
+		.states_ns = {[WIRE_ON_CPU] = 25 * NS_PER_MS,
+			      [WIRE_SLEEP] = 30 * NS_PER_MS,
+			      [WIRE_DISK] = 4 * NS_PER_MS,
+			      [WIRE_NET] = NS_PER_MS},
+		.longest_ns = 30 * NS_PER_MS,
+		.longest = {.state = WIRE_SLEEP},
+		.stack = 7,
+		.waits = {{.ns = 2 * NS_PER_MS, .site = {.state = WIRE_DISK}, .stack = 8}},
+	};
+	struct wire_stall stall = turn;
+
+	(void)state;
+	/* what it computed may have been for many, what is short is no matter */
+	assert_true(span_stall_keep_waits(&stall, 5 * NS_PER_MS));
+	assert_int_equal(stall.duration_ns, 35 * NS_PER_MS);
+	assert_int_equal(stall.states_ns[WIRE_ON_CPU], 0);
+	assert_int_equal(stall.states_ns[WIRE_DISK], 4 * NS_PER_MS);
+	assert_int_equal(stall.stack, 7);
+	/* many waits for a disk, too, one of which was the longest of all */
+	stall = turn;
+	stall.longest_ns = 4 * NS_PER_MS;
+	stall.waits[0] =
+		(struct wire_stall_wait){.ns = 20 * NS_PER_MS, .site = {.state = WIRE_DISK}};
+	assert_true(span_stall_keep_waits(&stall, 3 * NS_PER_MS));
+	stall = turn;
+	stall.longest_ns = 4 * NS_PER_MS;
+	assert_false(span_stall_keep_waits(&stall, 5 * NS_PER_MS));
+}
+
 CASE(what_a_thread_waits_for_outside_of_block_on_is_no_part_of_the_root_future)
 {
 	const struct span_stack block = stack_of(SPAN_STACK_BLOCK, WIRE_SLEEP);
@@ -183,6 +217,7 @@ int main(void)
 		cmocka_unit_test_setup(without_probes_what_was_in_no_poll_is_no_stall, empty),
 		cmocka_unit_test_setup(a_launch_leaves_what_is_not_known_open, empty),
 		cmocka_unit_test_setup(waits_of_a_loops_follower_are_no_part_of_its_turn, empty),
+		cmocka_unit_test_setup(of_a_turn_of_several_jobs_long_waits_stay, empty),
 		cmocka_unit_test_setup(
 			what_a_thread_waits_for_outside_of_block_on_is_no_part_of_the_root_future,
 			empty),
