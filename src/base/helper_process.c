@@ -137,7 +137,7 @@ _Noreturn static void serve(const struct helper_work *work, struct helper_shared
 
 	forked_end_with(keeper);
 	prctl(PR_SET_NAME, "dwell-reader");
-	sandbox_keep(reading_rights, ARRAY_SIZE(reading_rights));
+	sandbox_keep_to_read(reading_rights, ARRAY_SIZE(reading_rights));
 	watched = work->watch ? work->watch() : -1;
 	for (;;) {
 		size_t length = 0;
@@ -426,7 +426,7 @@ _Noreturn void helper_keep(const struct helper_work *work, const void *context,
 	forked_silence();
 	if (forked_keep_only(kept, ARRAY_SIZE(kept)) < 0)
 		_exit(1);
-	sandbox_keep(keeping_rights, ARRAY_SIZE(keeping_rights));
+	sandbox_keep_to_read(keeping_rights, ARRAY_SIZE(keeping_rights));
 	for (;;) {
 		uint64_t answered = helper_load(&shared->answered);
 		struct couple couple;

@@ -20,6 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/forked.h"
+#include "base/privilege.h"
 
 /* Above what distributions and systemd give out, and below 2^31. The pid makes it one's own. */
 #define USERS_FROM 2000000000U
@@ -47,7 +48,7 @@ void sandbox_become_nobody(const gid_t *groups, size_t count)
 	}
 }
 
-void sandbox_keep(const int *capabilities, size_t count)
+static void keep(const __u32 kept[_LINUX_CAPABILITY_U32S_3])
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
@@ -56,17 +57,41 @@ void sandbox_keep(const int *capabilities, size_t count)
 	if (syscall(SYS_capget, &header, sets) < 0)
 		return;
 	for (unsigned int i = 0; i < ARRAY_SIZE(sets); i++) {
-		__u32 kept = 0;
-
-		for (size_t j = 0; j < count; j++)
-			if (CAP_TO_INDEX((unsigned int)capabilities[j]) == i)
-				kept |= CAP_TO_MASK((unsigned int)capabilities[j]);
-		sets[i].permitted &= kept;
-		sets[i].effective &= kept;
+		sets[i].permitted &= kept[i];
+		sets[i].effective &= kept[i];
 		sets[i].inheritable = 0;
 	}
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	(void)!syscall(SYS_capset, &header, sets);
+}
+
+void sandbox_keep(const int *capabilities, size_t count)
+{
+	__u32 kept[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	for (size_t i = 0; i < count; i++)
+		kept[CAP_TO_INDEX((unsigned int)capabilities[i])] |=
+			CAP_TO_MASK((unsigned int)capabilities[i]);
+	keep(kept);
+}
+
+/*
+ * cap_ptrace_access_check(), security/commoncap.c, compares the target's permitted capabilities
+ * with the reader's: effective ones for what is in /proc, so it does not help to keep them
+ * permitted only. A target is any process that begins later, too, with any of the capabilities that
+ * dwell was started with, as all of root's have in a container: so none can be spared.
+ *
+ * A copy with file capabilities gives up all the same: what its user runs has none, and programs
+ * that have some of their files are not for reading (suid_dumpable).
+ */
+void sandbox_keep_to_read(const int *capabilities, size_t count)
+{
+	static const __u32 all[_LINUX_CAPABILITY_U32S_3] = {UINT32_MAX, UINT32_MAX};
+
+	if (privilege_has(CAP_SYS_PTRACE) || privilege_is_lent())
+		sandbox_keep(capabilities, count);
+	else
+		keep(all);
 }
 
 /*

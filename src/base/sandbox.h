@@ -21,6 +21,12 @@ void sandbox_become_nobody(const gid_t *groups, size_t count);
 void sandbox_keep(const int *capabilities, size_t count);
 
 /*
+ * The same for a process that reads others'. Without CAP_SYS_PTRACE the kernel lets it read only
+ * those that have no capability which it lacks itself: then it keeps all that it has.
+ */
+void sandbox_keep_to_read(const int *capabilities, size_t count);
+
+/*
  * For a process that only computes and talks over what it has open: another user, no capability, an
  * empty root directory, and no system call that opens, connects, starts or traces anything. Those
  * fail with EPERM. It ends with its parent. False: it has capabilities left, and this kernel has no

@@ -225,7 +225,7 @@ static void drop_rights(void)
 				   CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE,
 				   CAP_KILL,	   CAP_SYS_NICE};
 
-	sandbox_keep(kept, ARRAY_SIZE(kept));
+	sandbox_keep_to_read(kept, ARRAY_SIZE(kept));
 }
 
 int watch_open(struct watch *watch, struct error *error)

@@ -195,17 +195,15 @@ def role(pid, parent):
     return "reader" if status(pid)["Name"] == "dwell-reader" else "helper"
 
 
-@pytest.mark.parametrize("command", ["top", "record", "blocked"])
-def test_rights_of_each_process(stalling, tmp_path, command):
-    target = stalling()
-    arguments = {"top": ["--format", "json"], "record": ["-o", tmp_path / "file", "--", "sleep", "30"], "blocked": ["-p", target.pid]}[command]
-    process = subprocess.Popen([DWELL, command, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wanted, deadline = {"top": 4, "record": 4, "blocked": 7}[command], time.monotonic() + 30
+@contextlib.contextmanager
+def roles_of(wanted, *command):
+    """What each of `wanted` processes of a dwell is that watches."""
+    process, deadline = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL), time.monotonic() + 30
     try:
         # watching: when its rights are dropped, all are there, and the command's process is still called dwell until its exec
         while (
             int(status(process.pid)["NoNewPrivs"]) == 0
-            or command == "record" and "sleep" not in [status(pid)["Name"].strip() for pid, _ in below(process.pid)]
+            or "record" in command and "sleep" not in [status(pid)["Name"].strip() for pid, _ in below(process.pid)]
         ) and time.monotonic() < deadline:
             time.sleep(0.05)
         pids = [pid for pid, _ in below(process.pid)]
@@ -213,6 +211,17 @@ def test_rights_of_each_process(stalling, tmp_path, command):
         assert len(roles) == wanted and set(roles.values()) == set(RIGHTS), roles
         while any(status(pid)["Seccomp"] != "2" for pid, its in roles.items() if its == "helper") and time.monotonic() < deadline:
             time.sleep(0.05)
+        yield roles
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=60)
+
+
+@pytest.mark.parametrize("command", ["top", "record", "blocked"])
+def test_rights_of_each_process(stalling, tmp_path, command):
+    target = stalling()
+    arguments = {"top": ["--format", "json"], "record": ["-o", tmp_path / "file", "--", "sleep", "30"], "blocked": ["-p", target.pid]}[command]
+    with roles_of({"top": 4, "record": 4, "blocked": 7}[command], DWELL, command, *arguments) as roles:
         for pid, its in roles.items():
             now = status(pid)
             assert int(now["CapEff"], 16) == int(now["CapPrm"], 16) == sum(1 << CAPABILITY[name] for name in RIGHTS[its]), (its, now["CapEff"])
@@ -226,9 +235,18 @@ def test_rights_of_each_process(stalling, tmp_path, command):
                     list(pathlib.Path(f"/proc/{pid}/root").iterdir())
                 opened = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
                 assert not [name for name in opened if "bpf" in name], opened
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(timeout=60)
+
+
+def test_rights_without_that_of_reading_others():
+    """The kernel compares capabilities then: only who parses is left without them."""
+    mine = int(status("self")["CapPrm"], 16) & ~(1 << CAPABILITY["sys_ptrace"])
+    without = ["setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-all"]
+    with roles_of(4, *without, DWELL, "top", "--format", "json") as roles:
+        for pid, its in roles.items():
+            now = status(pid)
+            assert int(now["CapEff"], 16) == int(now["CapPrm"], 16) == (0 if its == "helper" else mine), (its, now["CapEff"])
+            assert int(now["CapInh"], 16) == int(now["CapAmb"], 16) == 0 and now["NoNewPrivs"] == "1", its
+            assert now["Seccomp"] == ("2" if its == "helper" else "0"), its
 
 
 @pytest.fixture

@@ -193,12 +193,26 @@ def test_options_that_would_do_nothing_are_refused(options, why):
     assert done.returncode == (1 if "/no/such" in options else 2) and why in done.stderr, done
 
 
+CAPABLE = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=+bpf,+perfmon", "--ambient-caps=+bpf,+perfmon"]
+
+
+def test_programs_with_the_capabilities_that_dwell_has_are_read(tmp_path):
+    """Without CAP_SYS_PTRACE, too: what began with the same ones is named, as a command of dwell's is."""
+    program = build(tmp_path / "spinner")
+    with public_copy() as copy:
+        public = shutil.copy(program, pathlib.Path(copy).parent)
+        done = subprocess.run([*CAPABLE, copy, "profile", "-d", "1s", "--format", "json", "--", public],
+                              capture_output=True, text=True, timeout=60)  # fmt: skip
+    assert done.returncode == 0, done
+    assert "burns" in {row["function"] for row in json.loads(done.stdout.removeprefix("ready\n"))["functions"]}, done.stdout
+
+
 def test_programs_that_may_not_be_read_are_a_reason(tmp_path):
     """Without CAP_SYS_PTRACE another user's code has no names: that is said, and not of one's own programs."""
     program = build(tmp_path / "spinner")
 
     def page(pid):
-        return subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=+bpf,+perfmon", "--ambient-caps=+bpf,+perfmon", copy, "profile", "-p", str(pid), "-d", "300ms"], capture_output=True, text=True, timeout=60)  # fmt: skip
+        return subprocess.run([*CAPABLE, copy, "profile", "-p", str(pid), "-d", "300ms"], capture_output=True, text=True, timeout=60)
 
     with public_copy() as copy, spinning(program) as process:
         done = page(process.pid)

@@ -12,6 +12,7 @@ import time
 import pytest
 
 from conftest import DWELL, STATES, WORKLOAD, parse, run, wait_for_threads
+from matrices import wait_until
 
 FIELDS = {  # of struct taskstats: offset of the count; the total follows
     "cpu": 16, "block_io": 32, "swap_in": 48, "reclaim": 312, "thrashing": 328, "compaction": 352,
@@ -244,6 +245,22 @@ def as_nobody(*arguments):
     done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", DWELL, *map(str, arguments)], capture_output=True, text=True, timeout=30)
     assert done.returncode == 0, done.stderr
     return parse(done.stdout)[0][-1]
+
+
+def test_root_of_a_container_sees_what_its_programs_wait_for():
+    """Without CAP_SYS_PTRACE the kernel shows only programs that have no capability which dwell lacks: they have what it began with."""
+    contained = ["setpriv", "--bounding-set=-all,+chown,+kill,+setuid", "--inh-caps=-all"]
+    process = subprocess.Popen([*contained, "sleep", "60"])
+    try:
+        wait_until(lambda: pathlib.Path(f"/proc/{process.pid}/comm").read_text() == "sleep\n")
+        done = subprocess.run([*contained, DWELL, "top", "-p", str(process.pid), "-c", "1", "-i", "300ms", "--format", "json"],
+                              capture_output=True, text=True, timeout=30)  # fmt: skip
+    finally:
+        process.kill()
+        process.wait()
+    assert done.returncode == 0 and "sampling /proc instead: exact states need BPF: this root lacks CAP_BPF" in done.stderr, done
+    (thread,) = parse(done.stdout)[0][-1]["threads"]
+    assert thread["state"] == "sleep" and thread["states_ns"]["unknown"] == 0, thread
 
 
 def test_what_a_user_may_not_see_is_not_zero():
