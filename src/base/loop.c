@@ -9,12 +9,13 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/limits.h"
 
 int loop_init(struct loop *loop, struct error *error)
 {
 	*loop = (struct loop){.epoll_fd = epoll_create1(EPOLL_CLOEXEC)};
 	if (loop->epoll_fd < 0)
-		return error_set(error, errno, "cannot make an epoll: %s", strerror(errno));
+		return error_set(error, errno, "cannot make an epoll: %s", limits_strerror(errno));
 	return 0;
 }
 
@@ -46,7 +47,7 @@ static int add(struct loop *loop, int fd, bool owned, loop_callback callback, vo
 	}
 	if (owned && fd >= 0)
 		close(fd);
-	return error_set(error, code, "cannot wait for an event: %s", strerror(code));
+	return error_set(error, code, "cannot wait for an event: %s", limits_strerror(code));
 }
 
 int loop_add(struct loop *loop, int fd, loop_callback callback, void *data, struct error *error)

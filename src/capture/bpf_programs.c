@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/limits.h"
 #include "capture/cgroup.h"
 #include "capture/core_btf.h"
 #include "capture/reasons.h"
@@ -141,6 +142,13 @@ void bpf_programs_forget_ended(struct dwell_bpf *bpf, const struct targets *targ
 	}
 }
 
+/* Whether it is the limit of open files: libbpf says so, and returns EINVAL of some maps. */
+static bool lacks_descriptors(int result)
+{
+	return result == -EMFILE || strstr(complaint, strerror(EMFILE)) ||
+	       strstr(complaint, "-EMFILE");
+}
+
 /* Opens the object, for which libbpf is to read `btf_fd`. NULL: see `error`. */
 static struct dwell_bpf *open_object(int btf_fd, struct error *error)
 {
@@ -180,6 +188,9 @@ static int load_object(struct dwell_bpf *bpf, int btf_fd, const struct kernel_bt
 	result = tracing_programs_find(kernel, bpf->obj, casts);
 	if (result >= 0)
 		result = dwell_bpf__load(bpf);
+	if (result < 0 && lacks_descriptors(result))
+		return error_set(error, EMFILE, "cannot load dwell's BPF programs: %s",
+				 limits_strerror(EMFILE));
 	if (result < 0)
 		return error_set(error, -result, "the kernel refused dwell's BPF programs: %s%s%s",
 				 strerror(-result), *complaint ? ": " : "", complaint);
@@ -205,7 +216,7 @@ int bpf_programs_start(struct dwell_bpf **ret_bpf, const struct features *featur
 	libbpf_set_print(keep_complaint);
 	if (btf_fd < 0)
 		return error_set(error, errno, "cannot create a file in memory: %s",
-				 strerror(errno));
+				 limits_strerror(errno));
 	bpf = open_object(btf_fd, error);
 	if (!bpf)
 		return -EINVAL;
@@ -234,6 +245,9 @@ int bpf_programs_start(struct dwell_bpf **ret_bpf, const struct features *featur
 	result = tracing_programs_attach(bpf->skeleton);
 	if (result >= 0)
 		result = dwell_bpf__attach(bpf);
+	if (result < 0 && lacks_descriptors(result))
+		return error_set(error, EMFILE, "cannot attach dwell's BPF programs: %s",
+				 limits_strerror(EMFILE));
 	if (result < 0)
 		return error_set(error, -result,
 				 "cannot attach to the scheduler's tracepoints: %s%s%s",

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/heap.h"
+#include "base/limits.h"
 #include "base/machine_time.h"
 #include "capture/blame_names.h"
 #include "capture/bpf_programs.h"
@@ -114,7 +115,7 @@ static int iterate(struct session *session, const struct bpf_link *link, struct 
 
 	if (fd < 0)
 		return error_set(error, errno, "cannot open the task iterator: %s",
-				 strerror(errno));
+				 limits_strerror(errno));
 	for (;;) {
 		got = read(fd, session->buffer + used, READ_BYTES - used);
 		if (got == 0)
@@ -123,7 +124,7 @@ static int iterate(struct session *session, const struct bpf_link *link, struct 
 			continue;
 		if (got < 0)
 			return error_set(error, errno, "cannot read the task iterator: %s",
-					 strerror(errno));
+					 limits_strerror(errno));
 		used += (size_t)got;
 		got = feed(session, &used, sink);
 		if (got < 0)
@@ -220,7 +221,7 @@ static int await(const struct session *session, int fd, struct error *error)
 
 	return epoll_ctl(ring_buffer__epoll_fd(session->ring), EPOLL_CTL_ADD, fd, &readable) < 0
 		       ? error_set(error, errno, "cannot wait for a descriptor: %s",
-				   strerror(errno))
+				   limits_strerror(errno))
 		       : 0;
 }
 
@@ -282,7 +283,8 @@ static int begin(struct session **ret_session, const struct source_options *opti
 	session->ring = ring_buffer__new(bpf_map__fd(session->bpf->maps.events), ring_record,
 					 session, NULL);
 	if (!session->ring)
-		return error_set(error, errno, "cannot map the event ring: %s", strerror(errno));
+		return error_set(error, errno, "cannot map the event ring: %s",
+				 limits_strerror(errno));
 	result = await_answers(session, error);
 	if (result < 0)
 		return result;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/limits.h"
 #include "base/privilege.h"
 #include "capture/features.h"
 #include "capture/kernel_btf.h"
@@ -53,14 +54,17 @@ void check_bpf(struct diagnosis *finding)
 	struct record_sink sink = {ignore, NULL};
 	struct error error = {""};
 	void *data;
+	int result;
 
 	if (own_proc_check(OWN_PROC, &error) < 0) {
 		check_found(finding, "not tried without this pid namespace's own /proc");
 		check_short_of(finding, CHECK_MISSING, "exact states", "see the line of proc");
 		return;
 	}
-	if (targets_add_process(&targets, (uint32_t)getpid(), &error) >= 0 &&
-	    source_bpf.open(&data, &options, &targets, &session, sink, &error) >= 0) {
+	result = targets_add_process(&targets, (uint32_t)getpid(), &error);
+	if (result >= 0)
+		result = source_bpf.open(&data, &options, &targets, &session, sink, &error);
+	if (result >= 0) {
 		check_found(finding, "the programs of dwell top load and attach");
 		source_bpf.close(data);
 	} else {
@@ -71,7 +75,7 @@ void check_bpf(struct diagnosis *finding)
 				? "exact states: dwell top samples /proc instead"
 				: "exact states: dwell top samples /proc instead, and of other "
 				  "users' threads knows CPU time alone",
-			may_use_bpf() ? "" : more_rights());
+			may_use_bpf() ? limits_fix(-result) : more_rights());
 	}
 	targets_release(&targets);
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/limits.h"
 
 /* Bytes of a type behind its struct btf_type; -1: a kind that is not known here. */
 static int bytes_behind(const struct btf_type *type)
@@ -134,6 +135,9 @@ static int no_types(const char *path, int result, struct error *error)
 				 "/sys is not mounted here, where the kernel has its type "
 				 "information (%s): " MOUNT_SYSFS,
 				 path);
+	if (result == -EMFILE)
+		return error_set(error, EMFILE, "cannot open %s: %s", path,
+				 limits_strerror(EMFILE));
 	return error_set(error, ENOTSUP,
 			 "this kernel has no type information (%s: %s): it needs "
 			 "CONFIG_DEBUG_INFO_BTF=y, as distribution kernels from 5.15 have",

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/identities.h"
+#include "base/limits.h"
 #include "capture/cpu_samples.h"
 #include "capture/proc_threads.h"
 #include "capture/span_queue.h"
@@ -234,19 +235,19 @@ int profiler_attach(struct profiler *profiler, struct dwell_bpf *bpf, struct rec
 	span_stacks_await_preload(&profiler->stacks, bpf);
 	profiler->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (profiler->timer < 0)
-		return error_set(error, errno, "cannot create a timer: %s", strerror(errno));
+		return error_set(error, errno, "cannot create a timer: %s", limits_strerror(errno));
 	result = attach_walk(profiler);
 	if (result < 0)
 		return error_set(error, -result, "cannot walk over what waits: %s",
-				 strerror(-result));
+				 limits_strerror(-result));
 	profiler->bpf->bss->profile_settled_ns = WALK_LEAST_NS / 2;
 	set_timer(profiler, WALK_LEAST_NS);
 	if (profiler->options->states & 1U << WIRE_ON_CPU)
 		result = cpu_samples_attach(&profiler->samples, bpf->progs.on_profile_sample,
 					    profiler->options->frequency, sink);
-	return result < 0
-		       ? error_set(error, -result, "cannot sample the CPUs: %s", strerror(-result))
-		       : 0;
+	return result < 0 ? error_set(error, -result, "cannot sample the CPUs: %s",
+				      limits_strerror(-result))
+			  : 0;
 }
 
 void profiler_free(struct profiler *profiler)

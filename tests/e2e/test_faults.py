@@ -310,6 +310,21 @@ def test_a_small_stack():
     assert done.stderr == "dwell: needs a stack of 256 KiB, and may have 64: raise the limit (ulimit -s 8192)\n"
 
 
+@pytest.mark.parametrize("files", [16, 60])
+def test_a_small_limit_of_open_files(files):
+    """libbpf says EINVAL of it, and that it tries again without BTF."""
+    def limited(*words):
+        return subprocess.run(["bash", "-c", f'ulimit -n {files}; exec "$@"', "bash", DWELL, *words], capture_output=True, text=True)
+
+    said = f"Too many open files: the limit is {files} (ulimit -n)"
+    done = limited("top", "-p", str(os.getpid()), "-c", "1", "-i", "50ms", "--source", "bpf", "--blame")
+    one_line(done, 1, said)
+    assert "BTF" not in done.stderr, done
+    if files == 16:
+        (bpf,) = [check for check in json.loads(limited("doctor", "--json").stdout)["checks"] if check["name"] == "bpf"]
+        assert said in bpf["found"] and bpf["mend"] == "raise the limit of open files (ulimit -n)", bpf
+
+
 def test_closed_pipe():
     done = subprocess.run(
         ["sh", "-c", f"{DWELL} top -i 20ms --format json | head -c 100 > /dev/null"],

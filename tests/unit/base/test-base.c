@@ -7,7 +7,9 @@
 #include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,6 +19,7 @@
 #include "base/error.h"
 #include "base/histogram.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/loop.h"
 #include "base/moment.h"
 #include "base/output.h"
@@ -674,6 +677,22 @@ CASE(characters_are_encoded_as_they_are_decoded)
 	}
 }
 
+/* Of the reasons that are limits, the limit; of others nothing. */
+CASE(a_limit_that_failed_something_is_named)
+{
+	struct rlimit before, limit;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	limit = (struct rlimit){50, before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_string_equal(limits_strerror(EMFILE),
+			    "Too many open files: the limit is 50 (ulimit -n)");
+	assert_string_equal(limits_fix(EMFILE), "raise the limit of open files (ulimit -n)");
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_string_equal(limits_strerror(ENOENT), strerror(ENOENT));
+	assert_string_equal(limits_fix(ENOENT), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -708,6 +727,7 @@ int main(void)
 		cmocka_unit_test(arrays_grow_and_keep_their_items),
 		cmocka_unit_test(sizes_are_short),
 		cmocka_unit_test(characters_are_encoded_as_they_are_decoded),
+		cmocka_unit_test(a_limit_that_failed_something_is_named),
 	};
 
 	return RUN(cases);

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/limits.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/cleanup.h"
+
+static const struct {
+	int code;
+	int resource;
+	const char *option; /* of the shell's ulimit */
+	unsigned int unit;
+	const char *of, *fix;
+} known[] = {
+	{EMFILE, RLIMIT_NOFILE, "-n", 1, "", "raise the limit of open files (ulimit -n)"},
+};
+
+const char *limits_strerror(int code)
+{
+	static _Thread_local char text[128];
+	struct rlimit limit;
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (known[i].code != code || getrlimit(known[i].resource, &limit) < 0 ||
+		    limit.rlim_cur == RLIM_INFINITY)
+			continue;
+		snprintf(text, sizeof(text), "%s: the limit is %llu%s (ulimit %s)", strerror(code),
+			 (unsigned long long)limit.rlim_cur / known[i].unit, known[i].of,
+			 known[i].option);
+		return text;
+	}
+	return strerror(code);
+}
+
+const char *limits_fix(int code)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (known[i].code == code)
+			return known[i].fix;
+	return "";
+}
