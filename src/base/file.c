@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/limits.h"
+
 #define TRIES 100 /* for a name that nothing has */
 
 int file_write(int fd, const void *bytes, size_t length)
@@ -209,9 +211,9 @@ int file_draft_open(struct file_draft *draft, int directory, const char *path, m
 
 int file_draft_refused(const char *path, int result, struct error *error)
 {
-	return result == -EEXIST
-		       ? error_set(error, EEXIST, "%s exists: --force replaces it", path)
-		       : error_set(error, -result, "cannot write %s: %s", path, strerror(-result));
+	return result == -EEXIST ? error_set(error, EEXIST, "%s exists: --force replaces it", path)
+				 : error_set(error, -result, "cannot write %s: %s", path,
+					     limits_strerror(-result));
 }
 
 static int link_as(const struct file_draft *draft, const char *name)

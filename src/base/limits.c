@@ -2,6 +2,7 @@
 #include "base/limits.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -15,8 +16,24 @@ static const struct {
 	unsigned int unit;
 	const char *of, *fix;
 } known[] = {
+	{EFBIG, RLIMIT_FSIZE, "-f", 1024, " KiB", "raise the limit of file sizes (ulimit -f)"},
 	{EMFILE, RLIMIT_NOFILE, "-n", 1, "", "raise the limit of open files (ulimit -n)"},
 };
+
+static void go_on(int signal)
+{
+	(void)signal;
+}
+
+void limits_outlive(void)
+{
+	/* by a handler, which programs that dwell starts do not inherit as they would SIG_IGN */
+	const struct sigaction handled = {.sa_handler = go_on, .sa_flags = SA_RESTART};
+	struct sigaction before;
+
+	if (!sigaction(SIGXFSZ, NULL, &before) && before.sa_handler == SIG_DFL)
+		sigaction(SIGXFSZ, &handled, NULL);
+}
 
 const char *limits_strerror(int code)
 {

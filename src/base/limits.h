@@ -3,6 +3,9 @@
 #ifndef DWELL_BASE_LIMITS_H
 #define DWELL_BASE_LIMITS_H
 
+/* What would write beyond the limit of file sizes fails with EFBIG, and ends no process. */
+void limits_outlive(void);
+
 /*
  * strerror(3), with the limit that has such an errno, by the name that shells have for it. Valid
  * until the thread calls it again.

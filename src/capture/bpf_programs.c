@@ -181,10 +181,11 @@ static int load_object(struct dwell_bpf *bpf, int btf_fd, const struct kernel_bt
 
 	if (reduced)
 		bytes = btf__raw_data(reduced, &size);
-	if (!bytes || write(btf_fd, bytes, size) != (ssize_t)size)
-		return error_set(error, bytes ? EIO : errno,
-				 "cannot use the kernel's type information: %s",
-				 strerror(bytes ? EIO : errno));
+	result = bytes ? file_write(btf_fd, bytes, size) : -errno;
+	if (result < 0)
+		return error_set(error, -result,
+				 "cannot keep the kernel's type information in memory: %s",
+				 limits_strerror(-result));
 	result = tracing_programs_find(kernel, bpf->obj, casts);
 	if (result >= 0)
 		result = dwell_bpf__load(bpf);

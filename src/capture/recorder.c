@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/identities.h"
+#include "base/limits.h"
 #include "base/text.h"
 #include "capture/delta.h"
 #include "capture/record_check.h"
@@ -77,10 +78,10 @@ static int fail(const struct recorder *recorder, int code, struct error *error)
 
 	if (!intervals)
 		return error_set(error, code, "cannot write to %s: %s", recorder->path,
-				 strerror(code));
+				 limits_strerror(code));
 	return error_set(error, code,
 			 "cannot write to %s: %s; the file can be read, with %llu interval%s",
-			 recorder->path, strerror(code), (unsigned long long)intervals,
+			 recorder->path, limits_strerror(code), (unsigned long long)intervals,
 			 text_plural(intervals));
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/print.h"
 #include "base/text.h"
 
@@ -17,7 +18,7 @@ int command_write(struct output *out, struct error *error)
 	if (out->error == EPIPE)
 		return error_set(error, EPIPE, "%s", "");
 	return error_set(error, out->error, "cannot write to standard output: %s",
-			 strerror(out->error));
+			 limits_strerror(out->error));
 }
 
 int command_fail(const char *name, int code, const struct error *error)

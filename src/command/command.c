@@ -12,6 +12,7 @@
 #include "base/build_options.h"
 #include "base/descriptors.h"
 #include "base/heap.h"
+#include "base/limits.h"
 #include "base/print.h"
 #include "base/privilege.h"
 #include "base/similar.h"
@@ -72,7 +73,7 @@ static int end_text(void)
 	if (is_ended || !fflush(stdout) || errno == EPIPE)
 		return EXIT_DONE;
 	is_ended = true;
-	print_text(stderr, "dwell: cannot write to standard output: %s\n", strerror(errno));
+	print_text(stderr, "dwell: cannot write to standard output: %s\n", limits_strerror(errno));
 	return EXIT_NOT_RUN;
 }
 
@@ -197,6 +198,7 @@ int command_main(int argc, char **argv)
 	atexit(end_help);
 	heap_for_long_runs();
 	descriptors_raise();
+	limits_outlive();
 	setlocale(LC_ALL, "");
 	/* numbers are written, and read, with a point everywhere */
 	setlocale(LC_NUMERIC, "C");

@@ -325,6 +325,24 @@ def test_a_small_limit_of_open_files(files):
         assert said in bpf["found"] and bpf["mend"] == "raise the limit of open files (ulimit -n)", bpf
 
 
+def test_a_small_limit_of_file_sizes(tmp_path):
+    """What dwell writes ends there, with a word; its pipes and the kernel are not to blame, and its command keeps the signal."""
+    def limited(size, *words, stdout=subprocess.PIPE):
+        return subprocess.run(["bash", "-c", f'ulimit -f {size}; exec "$@"', "bash", DWELL, *map(str, words)], stdout=stdout, stderr=subprocess.PIPE, text=True)
+
+    said = "File too large: the limit is 2 KiB (ulimit -f)"
+    one_line(limited(2, "top", "-p", os.getpid(), "-c", "1", "-i", "50ms", "--source", "bpf"), 1, "in memory: " + said)
+    (bpf,) = [check for check in json.loads(limited(2, "doctor", "--json").stdout)["checks"] if check["name"] == "bpf"]
+    assert said in bpf["found"] and bpf["mend"] == "raise the limit of file sizes (ulimit -f)", bpf
+    done = limited(2, "record", "-o", tmp_path / "file", "-p", os.getpid(), "-i", "10ms", "-d", "1s", "--source", "procfs")
+    one_line(done, 1, "cannot write to", said)
+    with open(tmp_path / "out", "w") as out:
+        one_line(limited(0, "top", "-p", os.getpid(), "-c", "1", "-i", "50ms", "--source", "procfs", stdout=out), 1,
+                 "cannot write to standard output: File too large: the limit is 0 KiB (ulimit -f)")  # fmt: skip
+    done = limited(0, "top", "-i", "1s", "--source", "procfs", "--", "sh", "-c", f"echo long > {tmp_path}/of-command; sleep 9")
+    assert "sh killed by signal 25" in done.stdout, done
+
+
 def test_closed_pipe():
     done = subprocess.run(
         ["sh", "-c", f"{DWELL} top -i 20ms --format json | head -c 100 > /dev/null"],

@@ -689,6 +689,12 @@ CASE(a_limit_that_failed_something_is_named)
 			    "Too many open files: the limit is 50 (ulimit -n)");
 	assert_string_equal(limits_fix(EMFILE), "raise the limit of open files (ulimit -n)");
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit = (struct rlimit){2048, before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_string_equal(limits_strerror(EFBIG),
+			    "File too large: the limit is 2 KiB (ulimit -f)");
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	assert_string_equal(limits_strerror(ENOENT), strerror(ENOENT));
 	assert_string_equal(limits_fix(ENOENT), "");
 }
