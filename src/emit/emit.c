@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/window.h"
+
 #define X(name) &format_##name,
 const struct format *const formats[] = {FORMATS(X)};
 #undef X
@@ -49,7 +51,11 @@ int emit_begin(struct emit *emit, const struct format *format, const struct sche
 {
 	int result = 0;
 
-	*emit = (struct emit){.format = format, .schema = schema, .levels = levels, .out = out};
+	*emit = (struct emit){.format = format,
+			      .schema = schema,
+			      .levels = levels,
+			      .out = out,
+			      .is_cut = window_columns(out->fd) > 0};
 	if (format->has_rows)
 		result = begin_rows(emit, fields, error);
 	if (result >= 0 && order && (order->field || order->top))

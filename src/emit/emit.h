@@ -21,6 +21,7 @@ struct emit {
 	const struct schema *schema; /* of the results */
 	unsigned int levels;	     /* which view of it: field.levels */
 	struct output *out;	     /* not owned */
+	bool is_cut;		     /* in a table: what is longer than its column */
 	struct columns columns;	     /* formats of rows: what each has, */
 	struct value *values;	     /* and has in the row at hand */
 	struct order order;

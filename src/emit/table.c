@@ -43,7 +43,18 @@ static int width_of(const struct column *column)
 	return heading > least ? heading : least;
 }
 
-/* Words to the left, figures to the right; the last column needs no blanks behind it. */
+static bool fits(const char *text, size_t columns)
+{
+	char shown[1024];
+
+	return text_printable(shown, sizeof(shown), text, columns + 1) <= columns;
+}
+
+/*
+ * Words to the left, figures to the right; the last column needs no blanks behind it. A terminal
+ * would break a line that is too long, so that words are cut there; elsewhere they are whole, as
+ * one copies them from a file.
+ */
 static void write_cell(const struct emit *emit, size_t number, const char *text, bool is_heading)
 {
 	const struct column *column = &emit->columns.items[number];
@@ -56,8 +67,10 @@ static void write_cell(const struct emit *emit, size_t number, const char *text,
 		output_format(emit->out, "%*s", width, text);
 	else if (is_last || is_heading)
 		output_format(emit->out, "%-*s", is_last ? 0 : width, text);
-	else
+	else if (emit->is_cut || fits(text, (size_t)width))
 		text_padded(emit->out, text, (size_t)width);
+	else
+		output_format(emit->out, "%s", text);
 }
 
 static void table_begin(const struct emit *emit)

@@ -200,12 +200,11 @@ static void write_last(const struct view *view, const struct row *row,
 		format_now(text, row, session);
 	if (view->by != BY_CGROUP)
 		text_printable(shown, sizeof(shown), text, columns);
-	else if (!view->columns)
-		text_printable(shown, sizeof(shown), path ? path : "-", CGROUP_COLUMNS);
 	else
 		text_end(shown, sizeof(shown), path ? path : "-", columns);
-	output_string(view->out, "  ");
-	output_string(view->out, shown);
+	/* in a file, from which one copies it, it is whole */
+	output_format(view->out, "  %s",
+		      view->by == BY_CGROUP && !view->columns && path ? path : shown);
 }
 
 static void write_row(const struct view *view, const struct row *row,

@@ -289,6 +289,32 @@ def test_cgroup_target(blame):
         group.rmdir()
 
 
+def test_a_long_cgroup_is_whole_but_on_a_terminal():
+    """One copies a container's id from a file; a terminal would break the line."""
+    mount = cgroup2_mount()
+    if not mount:
+        pytest.skip("cgroup v2 is not mounted")
+    group = mount / f"libpod-{'0123456789' * 8}-{os.getpid()}"
+    group.mkdir()
+    process = subprocess.Popen(["sleep", "60"])
+    ours, theirs = os.openpty()
+    try:
+        (group / "cgroup.procs").write_text(str(process.pid))
+        for options in (["--fields", "cgroup,tid"], ["--by", "cgroup"], ["--by", "cgroup", "--fields", "cgroup,threads"]):
+            arguments = ["top", "-p", process.pid, "-c", "1", "-i", "50ms", *options]
+            done = run(*arguments)
+            assert done.returncode == 0 and f"/{group.name}" in done.stdout, done
+            done = subprocess.run([DWELL, *map(str, arguments)], stdout=theirs, timeout=30)
+            shown = os.read(ours, 65536).decode()
+            assert done.returncode == 0 and group.name not in shown and max(map(len, shown.split("\r\n"))) <= 80, shown
+    finally:
+        os.close(ours)
+        os.close(theirs)
+        process.kill()
+        process.wait()
+        group.rmdir()
+
+
 ON_ORDERS = """
 import sys, threading
 other = threading.Thread(target=threading.Event().wait)
