@@ -45,6 +45,17 @@ static bool may_use_bpf(void)
 	return !features_user_namespace() && privilege_has(CAP_BPF) && privilege_has(CAP_PERFMON);
 }
 
+/* Without BPF; see sampler_open(). */
+static const char *what_is_left(void)
+{
+	if (privilege_has(CAP_SYS_PTRACE))
+		return "exact states: dwell top samples /proc instead";
+	return geteuid() ? "exact states: dwell top samples /proc instead, and shows this user's "
+			   "processes alone; of others, by -p, it knows CPU time alone"
+			 : "exact states: dwell top samples /proc instead, and of other users' "
+			   "threads knows CPU time alone";
+}
+
 /* The only sure answer: all programs are loaded and attached, for ourselves. */
 void check_bpf(struct diagnosis *finding)
 {
@@ -69,13 +80,8 @@ void check_bpf(struct diagnosis *finding)
 		source_bpf.close(data);
 	} else {
 		check_found(finding, "%s", error.text);
-		check_short_of(
-			finding, CHECK_MISSING,
-			privilege_has(CAP_SYS_PTRACE)
-				? "exact states: dwell top samples /proc instead"
-				: "exact states: dwell top samples /proc instead, and of other "
-				  "users' threads knows CPU time alone",
-			may_use_bpf() ? limits_fix(-result) : more_rights());
+		check_short_of(finding, CHECK_MISSING, what_is_left(),
+			       may_use_bpf() ? limits_fix(-result) : more_rights());
 	}
 	targets_release(&targets);
 }

@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/privilege.h"
 #include "base/proc_stat.h"
 #include "capture/kernel_waits.h"
 #include "capture/proc_threads.h"
@@ -406,7 +407,8 @@ static int sampler_open(void **ret_data, const struct source_options *options,
 		return error_set(error, ENOMEM, "out of memory");
 	sampler->targets = targets;
 	sampler->own_tid = (uint32_t)gettid();
-	sampler->own_only = targets_everything(targets) && geteuid() != 0;
+	sampler->own_only =
+		targets_everything(targets) && geteuid() != 0 && !privilege_has(CAP_SYS_PTRACE);
 	syscalls_classify(sampler->classes);
 	sampler->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	session->source = WIRE_SOURCE_PROCFS;

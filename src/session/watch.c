@@ -288,7 +288,10 @@ void watch_report_source(const struct watch *watch, const char *program)
 		return;
 	for (size_t i = 0; i < session->missing_count; i++)
 		if (!strcmp(session->missing[i].source, "bpf"))
-			print_text(stderr, "dwell %s: sampling /proc instead: %s\n", program,
+			print_text(stderr, "dwell %s: sampling /proc instead%s: %s\n", program,
+				   session_misses(session, "processes")
+					   ? ", of this user's processes alone"
+					   : "",
 				   session->missing[i].why);
 }
 

@@ -79,6 +79,8 @@ static void draw_title(const struct top_screen *screen, struct canvas *canvas)
 		parts_add(&line, ROLE_TITLE, "(recording)");
 	if (screen->frozen)
 		parts_add(&line, ROLE_WARNING, screen->options.replay ? "PAUSED" : "FROZEN");
+	if (session_misses(interval->session, "processes"))
+		parts_add(&line, ROLE_WARNING, "other users left out");
 	add_source(&line, interval->session);
 	if (!is_narrow)
 		add_lost(&line, &interval->losses);

@@ -295,6 +295,8 @@ static void write_title(const struct view *view, const struct interval *interval
 	output_format(view->out, "%s  %s%s  ", clock, length, interval->final ? " (last)" : "");
 	if (noun)
 		output_format(view->out, "%zu %s, %zu shown  ", total, noun, shown);
+	if (session_misses(interval->session, "processes"))
+		output_string(view->out, "other users left out  ");
 	write_sources(view->out, interval->session);
 	/* with counters alone, DISK and SWAP depend on it */
 	if (interval->session->wire.source == WIRE_SOURCE_TASKSTATS &&

@@ -116,7 +116,13 @@ def test_without_privileges(public_copy):
     one_line(as_nobody(public_copy, "top", "-c", "1", "--source", "bpf"), 1, "root", "CAP_BPF and CAP_PERFMON")
     one_line(as_nobody(public_copy, "top", "-c", "1", "--source", "taskstats"), 1, "root", "CAP_NET_ADMIN")
     done = as_nobody(public_copy, "top", "-c", "1", "-i", "100ms", "--format", "json")
-    one_line(done, 0, "sampling /proc", "CAP_BPF and CAP_PERFMON")
+    one_line(done, 0, "sampling /proc instead, of this user's processes alone: ", "CAP_BPF and CAP_PERFMON")
+    table = as_nobody(public_copy, "top", "-c", "1", "-i", "100ms")
+    assert " shown  other users left out  sampled every" in table.stdout, table
+    named = as_nobody(public_copy, "top", "-c", "1", "-i", "100ms", "-p", "1")
+    assert "left out" not in named.stdout and "sampling /proc instead: " in named.stderr, named
+    (bpf,) = [check for check in json.loads(as_nobody(public_copy, "doctor", "--json").stdout)["checks"] if check["name"] == "bpf"]
+    assert "this user's processes alone" in bpf["costs"], bpf
     (interval,), _ = parse(done.stdout)
     assert interval["sources"] == ["procfs"]
     assert interval["quality"]["states"] == "sampled" and interval["quality"]["sample_ns"] >= 10_000_000
