@@ -337,8 +337,12 @@ int targets_add_name(struct targets *targets, const char *name, struct error *er
 int targets_set_cgroup(struct targets *targets, const char *path, struct error *error)
 {
 	struct cgroup_location location;
-	int result = cgroup_locate(path, &location, error);
+	int result;
 
+	/* as an unset variable of a script is: not the whole machine by mistake */
+	if (!*path)
+		return error_set(error, EINVAL, "empty path of a cgroup: / is the root");
+	result = cgroup_locate(path, &location, error);
 	if (result < 0)
 		return result;
 	targets->cgroup_id = location.id;

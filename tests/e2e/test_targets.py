@@ -289,6 +289,14 @@ def test_cgroup_target(blame):
         group.rmdir()
 
 
+@pytest.mark.parametrize("command", ["top", "record", "profile"])
+def test_an_empty_cgroup_is_refused(command):
+    """As of an unset variable: the whole machine is not what was meant."""
+    for option, why in (("--cgroup", "empty path of a cgroup"), ("-n", "empty process name"), ("-p", "''")):
+        done = run(command, option, "", "-d", "50ms")
+        assert done.returncode != 0 and why in done.stderr and not done.stdout, done
+
+
 def test_a_long_cgroup_is_whole_but_on_a_terminal():
     """One copies a container's id from a file; a terminal would break the line."""
     mount = cgroup2_mount()
