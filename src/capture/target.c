@@ -327,6 +327,8 @@ int targets_add_name(struct targets *targets, const char *name, struct error *er
 		snprintf(pids + pids_used, sizeof(pids) - pids_used, "%s%u", i ? "," : "",
 			 found.pids[i]);
 	}
+	if (found.count > LISTED)
+		snprintf(pids + strlen(pids), sizeof(pids) - strlen(pids), ",…");
 	/* where they are not one, they cannot be watched together either */
 	return error_set(error, EEXIST, "%u processes match '%s': %s%s; choose %s%s", found.count,
 			 shown, list, found.count > LISTED ? ", …" : "",

@@ -4,6 +4,7 @@ import ctypes
 import json
 import os
 import pathlib
+import shutil
 import signal
 import struct
 import subprocess
@@ -287,6 +288,22 @@ def test_cgroup_target(blame):
         process.wait()
         inner.rmdir()
         group.rmdir()
+
+
+def test_more_processes_than_a_message_lists_have_a_sign(tmp_path):
+    """In the list, and in what is offered to be typed."""
+    program = shutil.copy("/bin/sleep", tmp_path / "lots-of-these")
+    lots = [subprocess.Popen([program, "60"]) for _ in range(10)]
+    try:
+        wait_until(lambda: all(pathlib.Path(f"/proc/{process.pid}/comm").read_text() == "lots-of-these\n" for process in lots))
+        done = run("top", "lots-of-these", "-c", "1")
+    finally:
+        for process in lots:
+            process.kill()
+            process.wait()
+    assert done.returncode == 1 and "10 processes match 'lots-of-these'" in done.stderr, done
+    offered = done.stderr.split("; choose with -p ")[1].strip()
+    assert offered.endswith(",…") and offered.count(",") == 8 and "), …; choose" in done.stderr, done
 
 
 @pytest.mark.parametrize("command", ["top", "record", "profile"])
