@@ -4,15 +4,16 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-void *library_load(const char *file, const struct library_call *calls, size_t count,
-		   struct error *error)
+void *library_load(const char *file, const char *packages, const struct library_call *calls,
+		   size_t count, struct error *error)
 {
 	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
 	const char *fault;
 
 	if (!library) {
 		fault = dlerror();
-		error_set(error, ENOENT, "cannot load %s", fault ? fault : file);
+		error_set(error, ENOENT, "cannot load %s (package %s)", fault ? fault : file,
+			  packages);
 		return NULL;
 	}
 	for (size_t i = 0; i < count; i++) {

@@ -15,9 +15,12 @@ struct library_call {
 	void **address;	  /* of a pointer to it, which library_load() sets */
 };
 
-/* As dlopen(3) finds `file`. NULL where it is not there (ENOENT) or lacks one of the calls. */
-void *library_load(const char *file, const struct library_call *calls, size_t count,
-		   struct error *error) must_check;
+/*
+ * As dlopen(3) finds `file`. NULL where it is not there (ENOENT) or lacks one of the calls.
+ * `packages`: what distributions call what has it, for the message.
+ */
+void *library_load(const char *file, const char *packages, const struct library_call *calls,
+		   size_t count, struct error *error) must_check;
 
 /* `library` may be NULL. None of its functions may be called after that. */
 void library_unload(void *library);

@@ -21,6 +21,7 @@
 #include "serve/push_protocol.h"
 
 #define LIBRARY	     "libcurl.so.4" /* of every libcurl since 2006, with any TLS below */
+#define PACKAGES     "libcurl4, libcurl4t64 or libcurl"
 #define CONNECT_S    10L
 #define SEND_S	     30L
 #define MEMORY_BYTES (512 << 20)
@@ -53,7 +54,8 @@ static const struct library_call calls_of_curl[] = {
 
 int push_send_check(struct error *error)
 {
-	void *library = library_load(LIBRARY, calls_of_curl, ARRAY_SIZE(calls_of_curl), error);
+	void *library =
+		library_load(LIBRARY, PACKAGES, calls_of_curl, ARRAY_SIZE(calls_of_curl), error);
 
 	library_unload(library);
 	return library ? 0 : error_wrap(error, -ENOENT, "--push sends with libcurl");
@@ -270,7 +272,7 @@ void push_send_run(const struct push_engine *engine, int socket, pid_t parent)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
-	if (!library_load(LIBRARY, calls_of_curl, ARRAY_SIZE(calls_of_curl), NULL) ||
+	if (!library_load(LIBRARY, PACKAGES, calls_of_curl, ARRAY_SIZE(calls_of_curl), NULL) ||
 	    curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
 		_exit(1);
 	prepare(&sender);

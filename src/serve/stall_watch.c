@@ -47,9 +47,10 @@ static void become(void *data, int out, pid_t parent)
 {
 	const struct stall_run *run = data;
 	char threshold[32], ready[16];
-	const char *words[] = {"dwell",	     "blocked",	   run->name,	  "--format",
-			       "json",	     "--headless", "--threshold", threshold,
-			       "--ready-fd", ready,	   NULL};
+	/* by -n: a name alone might be of a program to run, and gets advice for that */
+	const char *words[] = {"dwell",	   "blocked",	 "-n",	       run->name,
+			       "--format", "json",	 "--headless", "--threshold",
+			       threshold,  "--ready-fd", ready,	       NULL};
 
 	snprintf(threshold, sizeof(threshold), "%lluns", (unsigned long long)run->threshold_ns);
 	forked_prepare(parent, out, out);

@@ -21,7 +21,8 @@
 #include "symbol/foreign.h"
 
 /* elfutils/debuginfod.h: loaded when it is needed, as libdw does, so that dwell needs none. */
-#define LIBRARY "libdebuginfod.so.1"
+#define LIBRARY	 "libdebuginfod.so.1"
+#define PACKAGES "libdebuginfod1 or elfutils-debuginfod-client"
 
 struct client_calls {
 	void *(*begin)(void);
@@ -96,7 +97,7 @@ static bool load(struct client_calls *calls)
 		{"debuginfod_find_debuginfo", (void **)&calls->find},
 	};
 
-	return library_load(LIBRARY, names, ARRAY_SIZE(names), NULL) != NULL;
+	return library_load(LIBRARY, PACKAGES, names, ARRAY_SIZE(names), NULL) != NULL;
 }
 
 /* In the child, which has what the client keeps and starts (curl, its threads): answers a number
@@ -145,8 +146,9 @@ static int take(int answer, struct error *error)
 	case -ENOENT: /* no server has it */
 		return 0;
 	case -ENOSYS:
-		return error_set(error, ENOSYS, "debuginfod is not asked: no %s is installed",
-				 LIBRARY);
+		return error_set(error, ENOSYS,
+				 "debuginfod is not asked: no %s is installed (package %s)",
+				 LIBRARY, PACKAGES);
 	default:
 		return error_set(error, -answer, "debuginfod cannot be asked: %s",
 				 words_of(answer));

@@ -733,6 +733,14 @@ def test_a_stuck_worker_is_seen_while_it_is_stuck(tmp_path):
         assert server.metrics()[stuck] == 0
 
 
+def test_a_program_that_is_not_there_gets_no_advice_of_another_command():
+    """dwell blocked would run a program that comes after --; serve runs none."""
+    with serving("--by", "process", "-i", "100ms", "--stalls", "no-such-program") as server:
+        said = server.process.stderr.readline()
+        assert said == "dwell serve: stalls: dwell blocked: no process named 'no-such-program'\n"
+        server.stop()
+
+
 def hold_up(service, ms):
     """The worker sleeps in its turn, and goes on doing so until it is continued."""
     service.file.write(f"sleep {ms}\n")

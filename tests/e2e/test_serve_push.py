@@ -461,6 +461,7 @@ def test_without_the_library_push_is_refused_at_the_start(tmp_path):
     (tmp_path / "libcurl.so.4").write_text("not a library")
     done = run(*push, env=dict(os.environ, LD_LIBRARY_PATH=str(tmp_path)))
     assert done.returncode == 1 and "--push sends with libcurl: cannot load " in done.stderr, done
+    assert "(package libcurl4, libcurl4t64 or libcurl)" in done.stderr, done
 
 
 def test_an_engine_that_never_answers_does_not_hold_measuring_up():
