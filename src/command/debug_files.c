@@ -5,6 +5,7 @@
 
 #include "base/print.h"
 #include "base/status_line.h"
+#include "base/text.h"
 #include "capture/debug_files.h"
 
 static void show(void *line, size_t done, size_t count)
@@ -31,6 +32,12 @@ void command_fetch_debug_files(const char *program, const struct targets *target
 	if (line.shown && all.fetched)
 		print_text(stderr, "dwell %s: debuginfod has %zu of %zu debug files\n", program,
 			   all.fetched, all.wanted);
+	/* a server that is misspelt looks like this, and no other line says that it is used */
+	if (result >= 0 && all.wanted && !all.fetched)
+		print_text(stderr,
+			   "dwell %s: debuginfod has none of %zu debug file%s; functions of "
+			   "stripped files have no names\n",
+			   program, all.wanted, text_plural(all.wanted));
 	if (result < 0)
 		print_text(stderr, "dwell %s: %s; functions of stripped files have no names\n",
 			   program, error.text);

@@ -4,6 +4,7 @@ import ctypes.util
 import http.server
 import json
 import os
+import re
 import subprocess
 import threading
 
@@ -105,6 +106,16 @@ def test_a_server_that_lies(stripped, tmp_path):
         with Server({f"/buildid/{its_id}/debuginfo": file}) as server:
             names, _ = named(program, tmp_path, environment(tmp_path / f"cache-{file.name}", f"http://127.0.0.1:{server.server_port}"))
         assert not names, names
+
+
+@needs_client
+def test_a_server_that_has_nothing(stripped, tmp_path):
+    """Nor one of an address that the client cannot ask, which it does not report."""
+    program, _, _ = stripped
+    with Server({}) as server:
+        for number, url in enumerate((f"http://127.0.0.1:{server.server_port}", "gopher://127.0.0.1")):
+            names, said = named(program, tmp_path, environment(tmp_path / f"cache-{number}", url))
+            assert not names and re.fullmatch(r"dwell profile: debuginfod has none of \d+ debug files?; functions of stripped files have no names\n", said), said
 
 
 @needs_client
