@@ -54,7 +54,8 @@ static __attribute__((noinline)) int send_loop(void *ctx, struct worker *worker,
 	return 0;
 }
 
-/* Where the thread's loop waits, in epoll: of the current thread, which does so, or just did. */
+/* Where the thread's loop waits, in epoll or for an io_uring: of the current thread, which does so,
+ * or just did. */
 static __noinline int note_loop(struct worker *worker, struct task_struct *task, __u32 fd)
 {
 	__u64 file;
@@ -323,16 +324,42 @@ static __noinline int become_poll_loop(struct worker *worker, struct task_struct
 }
 
 /*
- * The other way round: of a loop that is known to wait in poll(), a handler waits in epoll. Where
- * that is no deeper in the stack, or by far where it was the loop before, the turn is left out.
+ * A handler of a loop on an io_uring may have waited in epoll before that was known. An epoll loop
+ * waits for a ring, too, to have its changes made, but not again and again, and a handler does so
+ * deeper in the stack.
  */
-static __noinline int is_in_poll_loop(struct worker *worker, struct task_struct *task, __u64 now_ns)
+#define OUTER_RINGS_DOUBTFUL 3 /* with no wait in epoll in between: the turn is left out */
+#define OUTER_RINGS_MIN	     8
+
+static __noinline int become_uring_loop(struct worker *worker, struct task_struct *task, __u32 fd)
+{
+	if (!worker || !task || worker->kind != SPAN_TURN ||
+	    user_frame_of(task).stack + NEAR_BYTES <= worker->loop_stack)
+		return 0;
+	worker->outer_waits++;
+	if (worker->outer_waits >= OUTER_RINGS_DOUBTFUL)
+		worker->is_doubtful = 1;
+	if (worker->outer_waits < OUTER_RINGS_MIN)
+		return 0;
+	worker->wait = SPAN_WAIT_URING;
+	worker->depth = worker->nested_waits = worker->outer_turns = worker->was_epoll = 0;
+	note_loop(worker, task, fd);
+	worker->loop_waits = LOOP_WAITS_MIN + 1;
+	return 1;
+}
+
+/*
+ * The other way round: of a loop that is known to wait in poll(), or for an io_uring, a handler
+ * waits in epoll. Where that is no deeper in the stack, or by far where it was the loop before, the
+ * turn is left out.
+ */
+static __noinline int is_in_other_loop(struct worker *worker, struct task_struct *task,
+				       __u64 now_ns)
 {
 	bool is_far;
 	__u64 stack;
 
-	if (!worker || !task || worker->wait != SPAN_WAIT_POLL || worker->kind != SPAN_TURN ||
-	    worker->loop_waits <= LOOP_WAITS_MIN)
+	if (!worker || !task || worker->kind != SPAN_TURN || worker->loop_waits <= LOOP_WAITS_MIN)
 		return 0;
 	stack = user_frame_of(task).stack;
 	if (stack >= worker->loop_stack + NEAR_BYTES)

@@ -127,7 +127,7 @@ int on_wait(struct enter_event *ctx)
 	if (!account || !span_waits_seen || !worker_may_be(task))
 		return 0;
 	worker = worker_make(task);
-	if (!worker || (wait < worker->wait && (wait != SPAN_WAIT_POLL || !span_turns)))
+	if (!worker || (wait < worker->wait && !span_turns))
 		return 0;
 	if (worker->pending == SPAN_PENDING_TURN)
 		worker->pending = 0;
@@ -142,7 +142,11 @@ int on_wait(struct enter_event *ctx)
 		polled.is_poll = class_of((int)ctx->number) == SYSCALL_POLL;
 		polled_read(&polled, task, ctx->arguments[0], ctx->arguments[1]);
 	}
-	if (wait < worker->wait) {
+	if (wait < worker->wait && wait == SPAN_WAIT_URING) {
+		if (cannot_wait(&call, wait) ||
+		    !become_uring_loop(worker, task, (__u32)ctx->arguments[0]))
+			return 0;
+	} else if (wait < worker->wait) {
 		/* the turn goes on, in a handler */
 		if (is_sleep(&call, wait) ||
 		    !is_outer_poll(worker, task, &polled, bpf_ktime_get_ns()))
@@ -151,7 +155,7 @@ int on_wait(struct enter_event *ctx)
 	}
 	if (is_sleep(&call, wait) ||
 	    (wait > worker->wait &&
-	     (cannot_wait(&call, wait) || is_in_poll_loop(worker, task, bpf_ktime_get_ns())))) {
+	     (cannot_wait(&call, wait) || is_in_other_loop(worker, task, bpf_ktime_get_ns())))) {
 		worker->is_nested = 1;
 		return 0;
 	}
@@ -171,7 +175,7 @@ int on_wait(struct enter_event *ctx)
 		if (same)
 			return 0;
 	}
-	if (span_turns && wait == SPAN_WAIT_EPOLL) {
+	if (span_turns && wait != SPAN_WAIT_POLL) {
 		__u32 fd = (__u32)ctx->arguments[0];
 
 		if (fd == worker->loop_fd && worker->loop_waits) {
@@ -183,7 +187,8 @@ int on_wait(struct enter_event *ctx)
 		}
 		if (span_turns_rotate)
 			note_waiter(worker, task);
-		send_loop(ctx, worker, task, is_after_stall(worker));
+		if (wait == SPAN_WAIT_EPOLL)
+			send_loop(ctx, worker, task, is_after_stall(worker));
 	}
 	if (span_turns && wait == SPAN_WAIT_POLL &&
 	    is_nested_poll(worker, task, &polled, bpf_ktime_get_ns()) &&
@@ -242,8 +247,7 @@ int on_wait_end(struct exit_event *ctx)
 		if (worker) {
 			worker->wait = wait;
 			worker->kind = SPAN_TURN;
-			if (wait == SPAN_WAIT_EPOLL)
-				note_loop(worker, task, (__u32)arch_argument_0(regs));
+			note_loop(worker, task, (__u32)arch_argument_0(regs));
 		}
 	}
 	if (!worker || worker->kind != SPAN_TURN || wait != worker->wait || worker->is_nested)

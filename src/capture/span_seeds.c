@@ -199,9 +199,10 @@ int span_seeds_take(struct span_seeds *seeds, const struct span_options *options
 			verdict.kind = kind_of_named(options, look);
 		else if (only_loops(options) && found->signs.loop)
 			verdict.kind = SPAN_TURN;
-		/* or it would wait for events */
-		verdict.in_poll = verdict.kind == SPAN_TURN && (found->signs.loop || named) &&
-				  look->is_in_turn;
+		/* of several that the user has named, who does not wait for events may have no
+		   loop */
+		verdict.in_poll = verdict.kind == SPAN_TURN && look->is_in_turn &&
+				  (found->signs.loop || (named && options->named == 1));
 		if (!verdict.kind)
 			return 0;
 	}

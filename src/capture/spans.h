@@ -38,6 +38,7 @@ struct span_options {
 	bool turns_rotate;   /* a loop may be another thread's with each */
 	uint32_t ring_bytes; /* for what is on its way to us: a power of two */
 	char prefix[16];     /* of the names of workers; empty: any */
+	size_t named;	     /* threads that had it when we came */
 	double budget;	     /* share of the target's CPU time that dwell may cost it; 1: any */
 };
 

@@ -40,12 +40,12 @@ static int set_probes(struct span_options *spans, const struct runtime_plan *pla
 	return 0;
 }
 
-static int check_prefix(const struct span_options *spans, struct error *error)
+static int check_prefix(struct span_options *spans, struct error *error)
 {
 	char names[160];
-	size_t matching;
 
-	if (!thread_names(spans->pid, spans->prefix, &matching, names, sizeof(names)) || matching)
+	if (!thread_names(spans->pid, spans->prefix, &spans->named, names, sizeof(names)) ||
+	    spans->named)
 		return 0;
 	return error_set(error, ENOENT,
 			 "--workers: no thread of process %u is named %s…: there are %s",

@@ -338,6 +338,24 @@ time.sleep(60)
 
 
 @pytest.mark.measures
+@pytest.mark.measures
+@pytest.mark.parametrize("kind", ["epoll", "ring"])
+def test_what_a_handler_of_a_loop_on_io_uring_waits_for_is_a_stall(kind):
+    """In epoll, which does not make it a loop there, or for a ring of its own, which ends no turn."""
+    with subprocess.Popen([pathlib.Path(BUILD) / "tests" / "ring-loop", kind, "400"], stdout=subprocess.PIPE, text=True) as loop:
+        blocked = Blocked(loop.pid)
+        answers = [tuple(int(word) for word in line.split()) for line in loop.stdout]
+        stalls, summary = blocked.wait()
+    if loop.returncode == 77:
+        pytest.skip("there is no io_uring")
+    # which of both is its loop shows by some turns
+    answers = [answer for answer in answers if answer[0] > summary["end_ns"] - summary["duration_ns"] + 500_000_000]
+    found = [stall_of(stalls, *answer) for answer in answers]
+    assert len(answers) > 20 and found.count(None) <= 0.1 * len(answers), found
+    blamed = [stall for stall in stalls if stall["cause"] != "runnable" and not taken_away(stall)]
+    assert all(f"ask_by_{kind}" in functions(stall) for stall in blamed), [(stall["cause"], functions(stall)) for stall in blamed]
+
+
 def test_a_thread_that_waits_for_the_next_loop_to_run_is_not_blamed():
     """As Django's async_to_sync() does: a job of a pool runs a loop to its end, and its thread waits for the next job."""
     with program_running([sys.executable, "-c", JOBS]) as program:
