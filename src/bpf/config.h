@@ -283,6 +283,19 @@ struct thread_unchanged {
 };
 
 /*
+ * From the iterator, where it is asked for these alone, after a snapshot: the thread waits for a
+ * lock. With since_ns and voluntary as in the snapshot's record it has done so all the time.
+ */
+#define THREAD_LOCKED (KIND_INTERNAL | 10)
+
+struct thread_locked {
+	struct wire_header header;
+	__u64 origin_ns, since_ns, voluntary; /* as in struct wire_thread */
+	__u32 tid;
+	__u32 pad;
+};
+
+/*
  * Spans: what a worker of an async runtime does between two points where it could have yielded. A
  * poll of a task, from its entry to its return; or a turn of an event loop, from the return of its
  * wait to the next wait. What lasts longer than the threshold is a stall. Sent in the ring, never

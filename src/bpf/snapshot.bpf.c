@@ -29,6 +29,9 @@ volatile bool seeded = false;
 /* Between two snapshots: threads that have an account are not read. */
 volatile bool seeding_only = false;
 
+/* After a snapshot: only who waits for a lock is of interest. */
+volatile bool locked_only = false;
+
 /* Too large for the stack; user space has at most one walk open at a time. */
 static struct wire_thread record;
 static struct blame_record blame_record;
@@ -359,6 +362,22 @@ static __always_inline long write_unchanged(struct seq_file *seq, struct task_st
 	return bpf_seq_write(seq, &unchanged_record, sizeof(unchanged_record));
 }
 
+static struct thread_locked locked_record;
+
+static __attribute__((noinline)) long write_locked(struct seq_file *seq, struct task_struct *task,
+						   const struct account *account)
+{
+	if (!task || !account || account->live.site.state != WIRE_LOCK)
+		return 0;
+	locked_record.header.size = sizeof(locked_record);
+	locked_record.header.kind = THREAD_LOCKED;
+	locked_record.origin_ns = account->origin_ns;
+	locked_record.since_ns = account->live.since_ns;
+	locked_record.voluntary = task->nvcsw - account->origin_voluntary;
+	locked_record.tid = pid_namespace ? account->tid : (__u32)task->pid;
+	return bpf_seq_write(seq, &locked_record, sizeof(locked_record));
+}
+
 /* By CPU, the snapshot in which its clocks were looked at; CPUs beyond share a place. */
 static __u64 looked_ns[CLOCK_CPUS];
 
@@ -520,6 +539,10 @@ int snapshot(struct bpf_iter__task *ctx)
 	if (!steal_seen || !irq_seen)
 		look_at_clocks(task, instant_ns);
 	account = account_of(task);
+	if (locked_only) {
+		write_locked(seq, task, account);
+		return 0;
+	}
 	leaves = account && leaves_cgroup(task, account);
 	if (account && watch_beside && watch_cgroup_id && !leaves)
 		account = look_beside(task, account);

@@ -67,6 +67,10 @@ static bool is_internal(const struct wire_header *record)
 
 static int pass(struct session *session, const struct wire_header *record, struct record_sink sink)
 {
+	if (record->kind == THREAD_LOCKED) {
+		lock_holders_note_again(&session->lock_holders, (const void *)record);
+		return 0;
+	}
 	if (is_internal(record) && session->profiler)
 		return profiler_take(session->profiler, record, sink);
 	if (is_internal(record))
@@ -381,6 +385,20 @@ static int report_hostile(struct session *session, struct record_sink sink)
 	return 0;
 }
 
+/* Who has the locks that threads wait for. Another walk costs little: it reads next to nothing. */
+static int name_holders(struct session *session, uint64_t instant_ns, struct record_sink sink,
+			struct error *error)
+{
+	int result = 0;
+
+	if (lock_holders_look_again(&session->lock_holders, session->wait_sites, instant_ns)) {
+		session->bpf->bss->locked_only = true;
+		result = iterate(session, session->bpf->links.snapshot, sink, error);
+		session->bpf->bss->locked_only = false;
+	}
+	return result < 0 ? result : lock_holders_send(&session->lock_holders, instant_ns, sink);
+}
+
 static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct record_sink sink,
 			struct error *error)
 {
@@ -405,8 +423,7 @@ static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct
 	if (result >= 0)
 		result = drain(session, deadline_ns, sink, error);
 	if (result >= 0)
-		result = lock_holders_send(&session->lock_holders, session->wait_sites,
-					   *ret_instant_ns, sink);
+		result = name_holders(session, *ret_instant_ns, sink, error);
 	if (result >= 0 && has_reasons(session))
 		result = reasons_send(&session->reasons, session->bpf->bss->reasons_kept,
 				      session->bpf->bss->reasons_refused, *ret_instant_ns, sink);

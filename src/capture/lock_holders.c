@@ -58,12 +58,23 @@ void lock_holders_note(struct lock_holders *holders, const struct wire_thread *t
 	if (!wait)
 		return;
 	if (wait->tid != thread->tid || wait->since_ns != thread->since_ns ||
-	    wait->origin_ns != thread->origin_ns)
+	    wait->voluntary != thread->voluntary || wait->origin_ns != thread->origin_ns)
 		*wait = (struct lock_wait){.origin_ns = thread->origin_ns,
 					   .since_ns = thread->since_ns,
+					   .voluntary = thread->voluntary,
 					   .tid = thread->tid,
 					   .pid = thread->pid};
 	wait->goes_on = true;
+}
+
+void lock_holders_note_again(struct lock_holders *holders, const struct thread_locked *thread)
+{
+	struct lock_wait *wait = find(holders, thread->tid);
+
+	/* the kernel's own count says it, too, where an event was not seen */
+	if (wait && wait->origin_ns == thread->origin_ns && wait->since_ns == thread->since_ns &&
+	    wait->voluntary == thread->voluntary)
+		wait->goes_on = true;
 }
 
 /* Those that have ended. */
@@ -79,14 +90,13 @@ static void forget(struct lock_holders *holders)
 
 /*
  * The snapshot came after the lock was read, and both still wait as they did before: the holder
- * still has it. Who waits for a lock of its own may just have had it.
+ * still has it. It may be one and the same thread.
  */
 static bool is_certain(struct lock_holders *holders, const struct lock_wait *wait,
 		       uint64_t instant_ns)
 {
-	const struct lock_wait *of_holder = wait->holder_tid && wait->holder_tid != wait->tid
-						    ? find(holders, wait->holder_tid)
-						    : NULL;
+	const struct lock_wait *of_holder =
+		wait->holder_tid ? find(holders, wait->holder_tid) : NULL;
 
 	return of_holder && of_holder->since_ns <= wait->answered_ns && wait->taken_ns < instant_ns;
 }
@@ -167,14 +177,29 @@ void lock_holders_ask(struct lock_holders *holders, struct wait_sites *sites, ui
 	}
 }
 
-/* Since the snapshot, and in the same wait. */
+/*
+ * Read since the snapshot. A thread that waits from then on until all locks have been read has the
+ * lock of another one in all that time if it had it at any moment of it: only such threads make a
+ * circle. Without a second look, threads that take one lock in turn would seem to wait for each
+ * other: who had the lock as it was read waits for it again a moment later.
+ */
 static bool is_fresh(const struct lock_wait *wait, uint64_t instant_ns)
 {
-	uint32_t operation;
-	uint64_t address;
+	return wait->holder_tid && wait->answered_ns == instant_ns;
+}
 
-	return wait->holder_tid && wait->answered_ns == instant_ns &&
-	       read_wait(wait, &address, &operation) && address == wait->address;
+bool lock_holders_look_again(struct lock_holders *holders, struct wait_sites *sites,
+			     uint64_t instant_ns)
+{
+	bool any = false;
+
+	take_answers(holders, sites);
+	for (size_t i = 0; i < holders->count; i++)
+		any |= is_fresh(&holders->waits[i], instant_ns);
+	/* also of what was certain at the snapshot: a circle is one of one moment */
+	if (any)
+		lock_holders_begin(holders);
+	return any;
 }
 
 static int send_one(const struct lock_wait *wait, uint64_t instant_ns, struct record_sink sink)
@@ -194,16 +219,15 @@ static int send_one(const struct lock_wait *wait, uint64_t instant_ns, struct re
 	return sink_send(sink, &record.header);
 }
 
-int lock_holders_send(struct lock_holders *holders, struct wait_sites *sites, uint64_t instant_ns,
-		      struct record_sink sink)
+int lock_holders_send(struct lock_holders *holders, uint64_t instant_ns, struct record_sink sink)
 {
 	int result = 0;
 
-	take_answers(holders, sites);
 	for (size_t i = 0; result >= 0 && i < holders->count; i++) {
 		const struct lock_wait *wait = &holders->waits[i];
 
-		if (is_certain(holders, wait, instant_ns) || is_fresh(wait, instant_ns))
+		if (wait->goes_on &&
+		    (is_certain(holders, wait, instant_ns) || is_fresh(wait, instant_ns)))
 			result = send_one(wait, instant_ns, sink);
 	}
 	return result;

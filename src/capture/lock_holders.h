@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/wire.h"
+#include "bpf/config.h"
 #include "capture/sink.h"
 #include "capture/wait_sites.h"
 
@@ -19,6 +19,7 @@
 
 struct lock_wait {
 	uint64_t origin_ns, since_ns; /* of the thread, and of its wait */
+	uint64_t voluntary;	      /* as in struct wire_thread */
 	uint32_t tid, pid;
 	bool goes_on;
 	uint32_t operation; /* of the futex */
@@ -44,8 +45,19 @@ void lock_holders_note(struct lock_holders *holders, const struct wire_thread *t
 /* After the last of them. Asks for the locks; wait_sites_answer() takes the answers. */
 void lock_holders_ask(struct lock_holders *holders, struct wait_sites *sites, uint64_t instant_ns);
 
-/* A WIRE_HOLDER for each wait that goes on, and whose holder is certain. */
-int lock_holders_send(struct lock_holders *holders, struct wait_sites *sites, uint64_t instant_ns,
+/*
+ * Takes the answers. True: locks have been read since the snapshot, whose threads may have gone on
+ * in the meantime. Those that have not are to be noted before anything is sent.
+ */
+bool lock_holders_look_again(struct lock_holders *holders, struct wait_sites *sites,
+			     uint64_t instant_ns) must_check;
+void lock_holders_note_again(struct lock_holders *holders, const struct thread_locked *thread);
+
+/*
+ * A WIRE_HOLDER for each wait that goes on, and whose holder is certain. All are true at once: at
+ * the snapshot, or, where locks have been read since, when the last of them was.
+ */
+int lock_holders_send(struct lock_holders *holders, uint64_t instant_ns,
 		      struct record_sink sink) must_check;
 
 /*

@@ -73,7 +73,7 @@ def test_who_computes_with_the_interpreter_lock(computing, sleeping):
     assert others < 0.1 * sum(shares.values()), shares
 
 
-#: Threads that have a mutex by turns, each for 20 ms. Argument: how many.
+#: Threads that have a mutex by turns. Arguments: how many, and for how many microseconds each.
 BY_TURNS = """
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -82,6 +82,7 @@ BY_TURNS = """
 #include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static useconds_t turn_us;
 
 static void *take_turns(void *number)
 {
@@ -91,7 +92,7 @@ static void *take_turns(void *number)
 	pthread_setname_np(pthread_self(), name);
 	for (;;) {
 		pthread_mutex_lock(&mutex);
-		usleep(20000);
+		usleep(turn_us);
 		pthread_mutex_unlock(&mutex);
 		usleep(500);
 	}
@@ -101,6 +102,7 @@ int main(int argc, char **argv)
 {
 	pthread_t thread;
 
+	turn_us = (useconds_t)atoi(argv[2]);
 	for (long i = 0; i < atoi(argv[1]); i++)
 		pthread_create(&thread, NULL, take_turns, (void *)i);
 	pause();
@@ -117,20 +119,27 @@ def by_turns(tmp_path_factory):
     return program
 
 
-def test_threads_that_take_turns_are_not_deadlocked(by_turns):
-    """What a lock names as its owner may have got it only after the snapshot."""
-    with subprocess.Popen([by_turns, "5"]) as target:
-        done = run("top", "--blame", "-p", target.pid, "-d", "6s", "-i", "50ms", "--format", "json")
-        target.kill()
+@pytest.mark.parametrize("count, turn_us, others", [(5, 20000, 0), (16, 3000, 4)])
+def test_threads_that_take_turns_are_not_deadlocked(by_turns, count, turn_us, others):
+    """What a lock names as its owner may have got it only after the snapshot, and lost it again before all locks were read."""
+    spinning = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(others)]
+    try:
+        with subprocess.Popen([by_turns, str(count), str(turn_us)]) as target:
+            done = run("top", "--blame", "-p", target.pid, "-d", "6s", "-i", "50ms", "--format", "json")
+            target.kill()
+    finally:
+        for process in spinning:
+            process.kill()
+            process.wait()
     intervals, _ = parse(done.stdout)
-    assert len(intervals) > 60
+    assert len(intervals) > (0 if others else 60)
     assert not [interval["findings"] for interval in intervals if any(finding["deadlock"] for finding in interval["findings"])]
 
 
 @pytest.mark.parametrize("count", [3, 5, 8])
 def test_who_waits_in_a_queue_owes_each_before_it(by_turns, count):
     """Not the one that made most of them wait, as far as it goes back, which then is anyone."""
-    with subprocess.Popen([by_turns, str(count)]) as target:
+    with subprocess.Popen([by_turns, str(count), "20000"]) as target:
         done = run("top", "--blame", "-p", target.pid, "-c", "3", "-i", "1s", "--format", "json")
         target.kill()
     intervals, _ = parse(done.stdout)

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/duration.h"
 #include "bpf/config.h"
 #include "capture/child.h"
 #include "capture/kept_threads.h"
@@ -389,6 +390,103 @@ static void a_lock_names_its_owner_or_none(void **state)
 		assert_int_equal(lock_owner(cases[i].words, cases[i].operation), cases[i].owner);
 }
 
+/* Who waits, since when, and who had the lock as it was read, shortly after the snapshot at 1 s. */
+static void note_wait(struct lock_holders *holders, uint32_t tid, uint64_t since_ns,
+		      uint32_t holder_tid)
+{
+	const struct wire_thread thread = {
+		.end_ns = NS_PER_S,
+		.since_ns = since_ns,
+		.voluntary = 7,
+		.tid = tid,
+		.pid = (uint32_t)getpid(),
+		.site = {.state = WIRE_LOCK, .detail = WIRE_DETAIL_FUTEX_LOCK},
+	};
+	struct lock_wait *wait;
+
+	lock_holders_note(holders, &thread);
+	wait = &holders->waits[holders->count - 1];
+	assert_int_equal(wait->tid, tid);
+	wait->holder_tid = holder_tid;
+	wait->answered_ns = NS_PER_S;
+	wait->taken_ns = NS_PER_S + 1000;
+}
+
+static void note_again(struct lock_holders *holders, uint32_t tid, uint64_t since_ns,
+		       uint64_t voluntary)
+{
+	const struct thread_locked again = {
+		.since_ns = since_ns, .voluntary = voluntary, .tid = tid};
+
+	lock_holders_note_again(holders, &again);
+}
+
+static int take_holder(void *data, const struct wire_header *record)
+{
+	struct wire_holder *taken = data;
+
+	assert_int_equal(record->kind, WIRE_HOLDER);
+	while (taken->tid)
+		taken++;
+	*taken = *(const struct wire_holder *)(const void *)record;
+	return 0;
+}
+
+/* No thread that has gone on meanwhile is said to wait for who has the lock now. */
+CASE(a_lock_has_a_holder_for_who_waits_all_the_time)
+{
+	uint32_t here = (uint32_t)getpid();
+	struct wire_holder taken[5] = {{.tid = 0}};
+	struct record_sink sink = {.data = taken, .record = take_holder};
+	struct lock_holders holders = {.count = 0};
+	struct error error;
+	struct wait_sites *sites = wait_sites_new(&error);
+
+	assert_non_null(sites);
+	note_wait(&holders, 1, 1000, here);
+	note_wait(&holders, 2, 2000, here);
+	note_wait(&holders, 3, 3000, here);
+	note_wait(&holders, here, 4000, here);
+	assert_true(lock_holders_look_again(&holders, sites, NS_PER_S));
+	note_again(&holders, 1, 1000, 7);
+	/* these had it meanwhile; of one the events were not seen, of one it is another wait */
+	note_again(&holders, 2, 2000, 8);
+	note_again(&holders, here, NS_PER_S + 500, 8);
+	assert_int_equal(lock_holders_send(&holders, NS_PER_S, sink), 0);
+	assert_int_equal(taken[0].tid, 1);
+	assert_int_equal(taken[0].holder_tid, here);
+	assert_int_equal(taken[1].tid, 0);
+	wait_sites_free(sites);
+}
+
+/* A thread that goes on in the same wait has what was read before: nothing is read any more. */
+CASE(who_waits_for_its_own_lock_does_so_for_good)
+{
+	uint32_t here = (uint32_t)getpid();
+	struct wire_holder taken[3] = {{.tid = 0}};
+	struct record_sink sink = {.data = taken, .record = take_holder};
+	struct lock_holders holders = {.count = 0};
+	struct error error;
+	struct wait_sites *sites = wait_sites_new(&error);
+
+	assert_non_null(sites);
+	note_wait(&holders, here, 4000, here);
+	assert_true(lock_holders_look_again(&holders, sites, NS_PER_S));
+	note_again(&holders, here, 4000, 7);
+	assert_int_equal(lock_holders_send(&holders, NS_PER_S, sink), 0);
+	assert_int_equal(taken[0].tid, here);
+	lock_holders_begin(&holders);
+	holders.waits[0].goes_on = true;
+	assert_false(lock_holders_look_again(&holders, sites, 2 * NS_PER_S));
+	assert_int_equal(lock_holders_send(&holders, 2 * NS_PER_S, sink), 0);
+	assert_int_equal(taken[1].tid, here);
+	/* it does not any more */
+	lock_holders_begin(&holders);
+	assert_int_equal(lock_holders_send(&holders, 3 * NS_PER_S, sink), 0);
+	assert_int_equal(taken[2].tid, 0);
+	wait_sites_free(sites);
+}
+
 static const struct wire_thread *take(struct kept_threads *kept, const void *record)
 {
 	const struct wire_header *taken = record;
@@ -475,6 +573,8 @@ int main(void)
 		cmocka_unit_test(a_program_that_is_not_there_is_an_error),
 		cmocka_unit_test(a_child_that_was_never_started_goes_away),
 		cmocka_unit_test(a_lock_names_its_owner_or_none),
+		cmocka_unit_test(a_lock_has_a_holder_for_who_waits_all_the_time),
+		cmocka_unit_test(who_waits_for_its_own_lock_does_so_for_good),
 		cmocka_unit_test(names_of_functions_distinguish_locks_from_parking),
 		cmocka_unit_test(names_nominate_workers_where_nothing_else_does),
 		cmocka_unit_test(threads_that_change_nothing_go_on),
