@@ -175,9 +175,12 @@ static struct finding_cause name_cause(const struct finding *finding, const stru
 		return cause;
 	/* of several processes: themselves, by name */
 	if (finding->processes == 1 && blame->culprit.pid == finding->victim.pid) {
-		/* who of them ran says little; who of them holds a lock says all */
+		/* who of them ran says little; who of them holds a lock says all, but for several
+		 * of the name that all have: the process, by its number, would seem to be one */
 		cause.is_own = blame_is_own(blame) || blame->state == STATE_RUNNABLE ||
-			       (!blame->culprit.tid && !blame_has_holder(blame));
+			       (!blame->culprit.tid &&
+				(!blame_has_holder(blame) ||
+				 !strcmp(blame->culprit.comm, finding->victim.process)));
 		if (cause.is_own)
 			cause.party = (struct blame_party){.pid = blame->culprit.pid};
 		return cause;

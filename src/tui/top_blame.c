@@ -368,7 +368,7 @@ static void draw_loss(const struct top_screen *screen, struct canvas *canvas, in
 	int at = layout.causes;
 
 	sum_up(screen, loss, &parts);
-	blame_party_name(text, sizeof(text), blame_loss_party(loss, screen->blame), session);
+	blame_loss_name(text, sizeof(text), loss, screen->blame, session);
 	draw_party(screen, canvas, row, 0, layout.party, text);
 	duration_format(time, sizeof(time), loss->total_ns);
 	canvas_format(canvas, row, layout.party + 1, 8, ROLE_NORMAL, "%8s", time);

@@ -4,7 +4,7 @@
 #define DWELL_VIEW_BLAME_H
 
 #include "emit/schema.h"
-#include "model/blame.h"
+#include "model/blame_losses.h"
 
 /* Of struct blame; getters take the session as context. */
 extern const struct schema blame_schema;
@@ -30,6 +30,9 @@ void blame_describe_named(char *into, size_t room, const struct blame *blame, co
 /* "http-4 8626"; of a cgroup its path, for which `session` is asked: NULL where there is a name. */
 void blame_party_name(char *into, size_t room, const struct blame_party *party,
 		      const struct session_info *session);
+/* Of a row of a table: several threads are no process. */
+void blame_loss_name(char *into, size_t room, const struct blame_loss *loss, enum blame_side side,
+		     const struct session_info *session);
 /* The path of its cgroup; "unknown". `session` may be NULL. */
 const char *blame_cgroup(const struct blame_party *party, const struct session_info *session);
 

@@ -47,6 +47,20 @@ void blame_party_name(char *into, size_t room, const struct blame_party *party,
 		snprintf(into, room, "%s", name);
 }
 
+void blame_loss_name(char *into, size_t room, const struct blame_loss *loss, enum blame_side side,
+		     const struct session_info *session)
+{
+	const struct blame_party *party = blame_loss_party(loss, side);
+	bool by_thread = loss->shares[0]->victim.tid;
+	char name[192];
+
+	blame_party_name(name, sizeof(name), party, session);
+	/* those that the kernel side had no room for: among threads, the process's number would
+	 * be that of its first one */
+	snprintf(into, room, "%s%s", by_thread && !party->tid && party->pid ? "threads of " : "",
+		 name);
+}
+
 void blame_limit_of(char *into, size_t room, const char *path, const char *name)
 {
 	char shown[192];
@@ -236,7 +250,7 @@ static void write_loss(const struct view *view, const struct blame_loss *loss,
 	char name[192], time[16];
 	size_t count = blame_loss_lines(loss, view->blame, lines, CULPRITS_SHOWN, &rest.total_ns);
 
-	blame_party_name(name, sizeof(name), blame_loss_party(loss, view->blame), session);
+	blame_loss_name(name, sizeof(name), loss, view->blame, session);
 	duration_format(time, sizeof(time), loss->total_ns);
 	write_padded(out, name, VICTIM_COLUMNS);
 	output_format(out, " %8s  %-8s ", time, state_info[loss->shares[0]->state].key);

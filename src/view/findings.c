@@ -74,7 +74,7 @@ static void describe_cause(char *into, size_t room, const struct finding *findin
 	bool waits = finding->is_released ||
 		     (cause->has_meanwhile && cause->meanwhile.state == WIRE_LOCK);
 	const char *held = finding->state != STATE_LOCK ? "" : waits ? "released by " : "held by ";
-	char name[NAME_BYTES], pid[16] = "";
+	char name[NAME_BYTES], number[24] = "";
 
 	if (cause->kind == WIRE_CULPRIT_THROTTLE) {
 		blame_limit_name(name, sizeof(name), &cause->party, session);
@@ -87,13 +87,13 @@ static void describe_cause(char *into, size_t room, const struct finding *findin
 		text_printable(name, sizeof(name), cause->party.comm, 15);
 		/* one of several that are called so, the victim among them */
 		if (cause->party.pid && !strcmp(cause->party.comm, finding->victim.process))
-			snprintf(pid, sizeof(pid), " %u",
+			snprintf(number, sizeof(number), "%s %u", cause->party.tid ? " thread" : "",
 				 cause->party.tid ? cause->party.tid : cause->party.pid);
 		snprintf(into, room, "%s%s%s%s",
 			 *held				     ? held
 			 : state_has_partner(finding->state) ? "for "
 							     : "",
-			 name, pid, verb);
+			 name, number, verb);
 	}
 	room -= strlen(into);
 	into += strlen(into);

@@ -318,6 +318,15 @@ CASE(own_threads_are_one_where_they_ran)
 	assert_int_equal(made.found.items[0].cause_count, 2);
 	assert_int_equal(made.found.items[0].causes[0].party.tid, 12);
 	assert_false(made.found.items[0].causes[0].is_own);
+	/* a number is that of a thread, or of a process: of which, it is said */
+	made.blames[1].culprit.tid = 12;
+	snprintf(made.blames[1].culprit.comm, sizeof(made.blames[1].culprit.comm), "server");
+	assert_int_equal(find(&made), 1);
+	assert_non_null(strstr(sentence(&made, 0), ": held by server thread 12 40 %"));
+	/* several of them, of which no one is known, are not the process's first thread */
+	made.blames[1].culprit.tid = 0;
+	assert_int_equal(find(&made), 1);
+	assert_non_null(strstr(sentence(&made, 0), ": held by its own threads 40 %; "));
 	/* by process its name is known */
 	begin(&made, true);
 	row = lose(&made, 10, 10, STATE_LOCK, 500 * MS);

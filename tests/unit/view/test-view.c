@@ -418,13 +418,13 @@ static void know_cgroup(struct session_info *session, uint64_t id, const char *p
 	assert_int_equal(session_feed(session, &cgroup.record.header), 1);
 }
 
-/* What the page says of blame by cgroup; static storage. */
-static const char *blame_by_cgroup(const struct session_info *session, struct blame *blames,
-				   size_t count)
+/* What the page says of blame; static storage. */
+static const char *blame_page(const struct session_info *session, enum grouping by,
+			      enum blame_side side, struct blame *blames, size_t count)
 {
 	static char text[4096];
 	struct output out;
-	struct view view = {.out = &out, .by = BY_CGROUP, .blame = BLAME_SUFFERED};
+	struct view view = {.out = &out, .by = by, .blame = side};
 	struct interval interval = {
 		.end_ns = 1000000, .blames = blames, .blame_count = count, .session = session};
 
@@ -453,7 +453,7 @@ CASE(a_long_cgroup_is_known_by_its_end)
 					   .victim = {.cgroup_id = 1 + i},
 					   .culprit = {.cgroup_id = 2 - i},
 					   .total_ns = 200 - i};
-	text = blame_by_cgroup(&session, blames, 2);
+	text = blame_page(&session, BY_CGROUP, BLAME_SUFFERED, blames, 2);
 	assert_non_null(strstr(text, "\n/machin…onight/server-a "));
 	assert_non_null(strstr(text, "\n/machin…onight/server-b "));
 	assert_non_null(strstr(text, "ended by /machines/ben…-10876/of-tonight/server-b\n"));
@@ -474,11 +474,35 @@ CASE(what_has_no_known_cgroup_is_not_nameless)
 				  .victim = {.cgroup_id = 1},
 				  .culprit = {.comm = "rustc", .process = "rustc"},
 				  .total_ns = 10}};
-	const char *text = blame_by_cgroup(&session, blames, 2);
+	const char *text = blame_page(&session, BY_CGROUP, BLAME_SUFFERED, blames, 2);
 
 	assert_non_null(strstr(text, "\nunknown  "));
 	assert_non_null(strstr(text, "  ran instead: unknown\n"));
 	assert_non_null(strstr(text, "  ran instead: rustc\n"));
+	session_release(&session);
+}
+
+/* By its number the process would be the first thread, which may have done nothing. */
+CASE(several_threads_that_cost_others_are_not_the_first)
+{
+	struct session_info session = {
+		.wire = {.source = WIRE_SOURCE_BPF, .flags = WIRE_SESSION_BLAME}};
+	struct blame blames[2];
+	const char *text;
+
+	for (unsigned int i = 0; i < 2; i++)
+		blames[i] = (struct blame){.kind = WIRE_CULPRIT_THREAD,
+					   .state = STATE_LOCK,
+					   .victim = {.pid = 10, .tid = 12, .comm = "fold"},
+					   .culprit = {.pid = 10, .tid = 11 * i, .comm = "fold"},
+					   .total_ns = 200 - i};
+	text = blame_page(&session, BY_THREAD, BLAME_CAUSED, blames, 2);
+	assert_non_null(strstr(text, "\nthreads of fold 10  "));
+	assert_non_null(strstr(text, "\nfold 11  "));
+	/* by process it is that */
+	blames[0].victim.tid = 0;
+	text = blame_page(&session, BY_PROCESS, BLAME_CAUSED, blames, 1);
+	assert_non_null(strstr(text, "\nfold 10  "));
 	session_release(&session);
 }
 
@@ -525,6 +549,7 @@ int main(void)
 		cmocka_unit_test(who_ran_may_be_of_another_pid_namespace),
 		cmocka_unit_test(a_long_cgroup_is_known_by_its_end),
 		cmocka_unit_test(what_has_no_known_cgroup_is_not_nameless),
+		cmocka_unit_test(several_threads_that_cost_others_are_not_the_first),
 		cmocka_unit_test(limits_and_disks_are_named_as_far_as_they_are_known),
 	};
 
