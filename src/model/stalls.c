@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/identities.h"
 #include "base/text.h"
+#include "model/process_cpu.h"
 #include "model/session_info.h"
 #include "model/stall_parts.h"
 #include "model/stall_samples.h"
@@ -49,6 +50,7 @@ struct stalls {
 	struct stall_worker *workers; /* as reported */
 	size_t worker_room;
 	struct tasks tasks;
+	struct process_cpu cpu;
 	struct wire_runtime runtime;
 	struct session_info session;
 	struct wire_stall stall; /* the last one */
@@ -79,6 +81,7 @@ void stalls_free(struct stalls *stalls)
 	hotspots_release(&stalls->merged);
 	identities_release(&stalls->worker_keys);
 	tasks_release(&stalls->tasks);
+	process_cpu_release(&stalls->cpu);
 	free(stalls->lasts);
 	free(stalls->ended);
 	free(stalls->worker_slices);
@@ -393,6 +396,8 @@ void stalls_add_interval(struct stalls *stalls, const struct interval *interval)
 		const struct row *row = &interval->rows[i];
 		size_t index = identities_find(&stalls->worker_keys, row->tid, row->start_ns);
 
+		if (row->pid == stalls->runtime.pid)
+			process_cpu_add(&stalls->cpu, row);
 		if (index == IDENTITY_NONE)
 			continue;
 		stalls->ended[index] = row->exited;
@@ -491,6 +496,53 @@ const struct stall_worker *stalls_workers(struct stalls *stalls, size_t *ret_cou
 	if (number)
 		qsort(stalls->workers, number, sizeof(*stalls->workers), by_tid);
 	return stalls->workers;
+}
+
+/* Threads that work for the runtime itself: of Java and .NET. */
+static bool is_helper(const char *comm)
+{
+	static const char *const names[] = {"C1 Comp",	 "C2 Comp",	"GC Thread",	 "G1 ",
+					    "VM Thread", ".NET Tiered", ".NET Server GC"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(comm, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* Below these it is how programs work: they have threads that compute. */
+#define UNJUDGED_OF_PROCESS 2	/* a part in, of the process's CPU time */
+#define UNJUDGED_TO_WORKERS 2	/* times as much as all workers */
+#define UNJUDGED_OF_TIME    100 /* a part in */
+
+bool stalls_unjudged(const struct stalls *stalls, struct stalls_unjudged *ret_unjudged)
+{
+	const struct process_cpu *cpu = &stalls->cpu;
+	uint64_t judged_ns = 0;
+	bool any = false;
+
+	*ret_unjudged = (struct stalls_unjudged){.process_ns = cpu->all_ns};
+	for (size_t i = 0; i < cpu->keys.count; i++) {
+		const struct identity *key = &cpu->keys.items[i];
+		size_t index = identities_find(&stalls->worker_keys, key->tid, key->start_ns);
+		const struct wire_worker *worker =
+			index != IDENTITY_NONE ? &stalls->lasts[index] : NULL;
+
+		if (worker && worker->kind == WIRE_SPAN_POOL)
+			continue;
+		if (worker && (worker->spans || worker->open_ns)) {
+			judged_ns += cpu->items[i].ns;
+			any = true;
+		} else if (cpu->items[i].ns > ret_unjudged->cpu_ns &&
+			   !is_helper(cpu->items[i].comm)) {
+			ret_unjudged->cpu_ns = cpu->items[i].ns;
+			ret_unjudged->tid = key->tid;
+			memcpy(ret_unjudged->comm, cpu->items[i].comm, sizeof(cpu->items[i].comm));
+		}
+	}
+	return any && ret_unjudged->cpu_ns > cpu->all_ns / UNJUDGED_OF_PROCESS &&
+	       ret_unjudged->cpu_ns >= judged_ns * UNJUDGED_TO_WORKERS &&
+	       ret_unjudged->cpu_ns >= stalls->all.measured_ns / UNJUDGED_OF_TIME;
 }
 
 const struct task *stalls_tasks(struct stalls *stalls, size_t *ret_count)

@@ -103,6 +103,19 @@ bool stalls_seen(struct stalls *stalls);
  */
 const struct stall_worker *stalls_workers(struct stalls *stalls, size_t *ret_count);
 
+/* A thread that did most of the process's work, and whose work no span shows. */
+struct stalls_unjudged {
+	uint32_t tid;
+	char comm[17];
+	uint64_t cpu_ns, process_ns; /* since the beginning; of all threads */
+};
+
+/*
+ * Whether there is one beside workers that did little: a loop may have another thread wait for its
+ * events, as Tcl's has. Not one of the blocking pool, or that compiles or collects for a runtime.
+ */
+bool stalls_unjudged(const struct stalls *stalls, struct stalls_unjudged *ret_unjudged);
+
 /* As tasks.h has them, of the time that is looked at. */
 const struct task *stalls_tasks(struct stalls *stalls, size_t *ret_count);
 /* False where no polls are probed, and in recordings from before they were counted. */

@@ -202,6 +202,35 @@ FIELD_GETTER(get_tasks)
 		value_null(value);
 }
 
+FIELD_GETTER(get_unjudged)
+{
+	struct stalls_unjudged unjudged;
+
+	if (stalls_unjudged(result_of(item)->summary->stalls, &unjudged))
+		value_made(value, &unjudged, sizeof(unjudged), NULL);
+	else
+		value_null(value);
+}
+
+FIELD_GETTER(get_unjudged_comm)
+{
+	const struct stalls_unjudged *unjudged = item->row;
+
+	value_bytes(value, unjudged->comm, sizeof(unjudged->comm));
+}
+
+static const struct field unjudged_fields[] = {
+	NUMBER_MEMBER(struct stalls_unjudged, tid, "tid", "thread id"),
+	STRING_FIELD("comm", get_unjudged_comm, "its name"),
+	NUMBER_MEMBER(struct stalls_unjudged, cpu_ns, "cpu_ns", "what it used"),
+	NUMBER_MEMBER(struct stalls_unjudged, process_ns, "process_cpu_ns",
+		      "what all threads of the process used"),
+};
+
+static const struct schema unjudged_schema = {.name = "unjudged",
+					      .help = "a thread whose work no span shows",
+					      SCHEMA_FIELDS(unjudged_fields)};
+
 FIELD_GETTER(get_starved_by)
 {
 	value_starved(value, result_of(item)->summary);
@@ -228,6 +257,9 @@ static const struct field blocked_fields[] = {
 		   .flags = FIELD_MAYBE),
 	NUMBER_MEMBER(struct blocked_result, pool_threads, "pool_threads",
 		      "threads that ran closures of the blocking pool"),
+	OBJECT_FIELD("not_judged", get_unjudged, &unjudged_schema,
+		     "used most of the process's CPU time, and was seen in no poll and no turn; "
+		     "null: none did"),
 	OBJECT_FIELD("quality", get_same_row, &quality_schema, "how far to trust it"),
 };
 

@@ -236,6 +236,21 @@ static void write_hotspots(struct output *out, const struct blocked_summary *sum
 	write_hint(out, summary, hotspots, count);
 }
 
+static void write_unjudged(struct output *out, const struct stalls *stalls)
+{
+	struct stalls_unjudged unjudged;
+	char comm[32];
+
+	if (!stalls_unjudged(stalls, &unjudged))
+		return;
+	text_printable(comm, sizeof(comm), unjudged.comm, 16);
+	output_format(
+		out,
+		"Not judged: %s %u, which used %.0f %% of the process's CPU time: no poll of a "
+		"task and no turn of a loop was seen in it. dwell profile shows what it did.\n",
+		comm, unjudged.tid, 100.0 * (double)unjudged.cpu_ns / (double)unjudged.process_ns);
+}
+
 /* "STUCK 1.4s  sleep in orders::audit::append" */
 static void write_open(struct output *out, const struct stalls *stalls,
 		       const struct stall_worker *worker)
@@ -297,6 +312,7 @@ void blocked_table(struct output *out, const struct blocked_summary *summary)
 			output_format(out, "not measured: %s: %s\n", session->missing[i].source,
 				      session->missing[i].why);
 	write_hotspots(out, summary);
+	write_unjudged(out, summary->stalls);
 	blocked_write_starved(out, summary);
 	write_workers(out, summary);
 	blocked_write_tasks(out, summary);

@@ -844,3 +844,44 @@ def test_java_without_names(disk):
             watching.send_signal(2)
             said = watching.communicate()[0]
     assert "  jvm, " in said and "Java with jcmd PID Compiler.perfmap" in said, said
+
+
+#: A thread waits for the events of the loop that runs in the first one, as Tcl's notifier does.
+NOTIFIES = """
+import os, queue, selectors, threading, time
+
+events = queue.SimpleQueue()
+reader, writer = os.pipe()
+
+def notify():
+    selector = selectors.EpollSelector()
+    selector.register(reader, selectors.EVENT_READ)
+    print(flush=True)
+    while True:
+        selector.select()
+        os.read(reader, 1)
+        events.put(None)
+
+threading.Thread(target=notify, daemon=True).start()
+while True:
+    os.write(writer, b"x")
+    events.get()
+    end = time.monotonic() + 0.02
+    while time.monotonic() < end:
+        pass
+"""
+
+
+def test_where_another_thread_does_the_work_dwell_says_that_it_is_not_judged():
+    """That no stall of a worker was seen says nothing of the handlers."""
+    with program_running([sys.executable, "-c", NOTIFIES]) as program:
+        assert program.stdout.readline() == "\n"
+        with open(f"/proc/{program.pid}/comm", encoding="utf-8") as file:
+            name = file.read().strip()
+        _, summary = Blocked(program.pid, "-d", "2s").wait()
+        page = subprocess.run([DWELL, "blocked", "-p", str(program.pid), "-d", "2s"], capture_output=True, text=True, timeout=60).stdout
+    workers, other = [worker["tid"] for worker in summary["workers"]], summary["not_judged"]
+    assert workers and program.pid not in workers
+    assert (other["tid"], other["comm"]) == (program.pid, name)
+    assert 0 < other["process_cpu_ns"] / 2 < other["cpu_ns"] <= other["process_cpu_ns"]
+    assert f"\nNot judged: {name} {program.pid}, which used " in page, page

@@ -508,6 +508,60 @@ CASE(workers_that_find_no_place_are_counted)
 	stalls_free(stalls);
 }
 
+/* A second of a worker, of a thread beside it, and of one of another process, in 1/100 s on a CPU.
+ */
+static void add_beside(struct stalls *stalls, uint64_t worker, uint64_t beside, const char *comm)
+{
+	const uint64_t tick_ns = 10000000;
+	struct row rows[] = {
+		{.tid = 7, .pid = 6, .start_ns = 7, .comm = "notifier"},
+		{.tid = 6, .pid = 6, .start_ns = 6},
+		{.tid = 9, .pid = 9, .start_ns = 9, .comm = "other"},
+	};
+	struct interval interval = {
+		.end_ns = 1000000000, .rows = rows, .row_count = ARRAY_SIZE(rows)};
+
+	snprintf(rows[1].comm, sizeof(rows[1].comm), "%s", comm);
+	rows[0].states_ns[STATE_USER] = worker * tick_ns;
+	rows[1].states_ns[STATE_KERNEL] = beside * tick_ns;
+	rows[2].states_ns[STATE_USER] = 90 * tick_ns;
+	stalls_add_interval(stalls, &interval);
+}
+
+/* Its own thread is a worker; with which threads beside it, one of them is named. */
+static bool names_unjudged(uint64_t worker, uint64_t beside, const char *comm,
+			   struct stalls_unjudged *ret_unjudged)
+{
+	const struct wire_runtime runtime = {
+		.header = {.size = sizeof(runtime), .kind = WIRE_RUNTIME}, .pid = 6};
+	struct stalls *stalls = stalls_new(0, NULL);
+	struct stall stall;
+	bool named;
+
+	assert_non_null(stalls);
+	assert_int_equal(stalls_feed(stalls, &runtime.header, &stall), 0);
+	add_worker_at(stalls, 7, 0);
+	add_beside(stalls, worker, beside, comm);
+	named = stalls_unjudged(stalls, ret_unjudged);
+	stalls_free(stalls);
+	return named;
+}
+
+CASE(a_thread_that_works_beside_idle_workers_is_not_judged)
+{
+	struct stalls_unjudged unjudged;
+
+	assert_true(names_unjudged(3, 10, "tclsh", &unjudged));
+	assert_int_equal(unjudged.tid, 6);
+	assert_string_equal(unjudged.comm, "tclsh");
+	assert_int_equal(unjudged.cpu_ns, 100000000);
+	assert_int_equal(unjudged.process_ns, 130000000);
+	/* the workers work; all is idle; a runtime's own thread */
+	assert_false(names_unjudged(6, 10, "tclsh", &unjudged));
+	assert_false(names_unjudged(0, 0, "tclsh", &unjudged));
+	assert_false(names_unjudged(3, 50, "C2 CompilerThre", &unjudged));
+}
+
 CASE(a_window_shows_the_last_of_it)
 {
 	static const uint64_t second = 1000000000;
@@ -785,6 +839,7 @@ int main(void)
 		cmocka_unit_test(many_functions_take_bounded_room),
 		cmocka_unit_test(a_worker_takes_the_place_of_one_that_has_ended),
 		cmocka_unit_test(workers_that_find_no_place_are_counted),
+		cmocka_unit_test(a_thread_that_works_beside_idle_workers_is_not_judged),
 		cmocka_unit_test(a_window_shows_the_last_of_it),
 		cmocka_unit_test(hotspots_are_grouped),
 		cmocka_unit_test(what_has_not_come_back_is_reported),
