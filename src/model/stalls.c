@@ -540,7 +540,9 @@ bool stalls_unjudged(const struct stalls *stalls, struct stalls_unjudged *ret_un
 			memcpy(ret_unjudged->comm, cpu->items[i].comm, sizeof(cpu->items[i].comm));
 		}
 	}
-	return any && ret_unjudged->cpu_ns > cpu->all_ns / UNJUDGED_OF_PROCESS &&
+	/* where no worker is known, one may hang in a turn that began before we came */
+	return (any || !stalls->worker_keys.count) &&
+	       ret_unjudged->cpu_ns > cpu->all_ns / UNJUDGED_OF_PROCESS &&
 	       ret_unjudged->cpu_ns >= judged_ns * UNJUDGED_TO_WORKERS &&
 	       ret_unjudged->cpu_ns >= stalls->all.measured_ns / UNJUDGED_OF_TIME;
 }

@@ -111,8 +111,9 @@ struct stalls_unjudged {
 };
 
 /*
- * Whether there is one beside workers that did little: a loop may have another thread wait for its
- * events, as Tcl's has. Not one of the blocking pool, or that compiles or collects for a runtime.
+ * Whether there is one beside workers that did little, or none: a loop may have another thread wait
+ * for its events, as Tcl's has. Not one of the blocking pool, or that compiles or collects for a
+ * runtime.
  */
 bool stalls_unjudged(const struct stalls *stalls, struct stalls_unjudged *ret_unjudged);
 
