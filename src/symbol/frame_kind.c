@@ -390,7 +390,7 @@ static const char *const c_library_names[] = {
 	"__futex", "futex_", "__x64_", "__nanosleep", "__spawn",
 	/* musl */
 	"sccp", "__syscall", "__timedwait", "__wait", "__stdio_", "__fwritex", "printf_core",
-	"__clone", "__lock", "__vm_", "libc_start_main"};
+	"__clone", "__lock", "__vm_", "__cp_", "libc_start_main"};
 
 bool frame_kind_is_c_library(const char *function)
 {

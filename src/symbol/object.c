@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/identities.h"
 #include "symbol/eh_table.h"
+#include "symbol/symbol_table.h"
 
 /* DWARF numbers of the registers we follow, by the ELF's machine. */
 struct machine {
@@ -26,19 +27,13 @@ static const struct machine machines[] = {
 	{EM_AARCH64, 31, 29, 30, 30},
 };
 
-struct function {
-	uint64_t start, end;
-	const char *name;
-};
-
 struct object {
 	int fd;
 	Elf *elf;
 	struct stat opened;	       /* as its file was then */
 	const struct machine *machine; /* NULL: not one whose frames we know */
-	struct function *functions;    /* by start */
-	size_t function_count;
-	bool functions_loaded;
+	struct symbol_table symbols;
+	bool symbols_loaded;
 	struct eh_table eh_table;
 	struct go_table go_table;
 	Dwarf_CFI *eh_frame, *debug_frame;
@@ -107,7 +102,7 @@ void object_free(struct object *object)
 		dwarf_cfi_end(object->eh_frame);
 	dwarf_end(object->dwarf);
 	elf_end(object->elf);
-	free(object->functions);
+	symbol_table_release(&object->symbols);
 	free(object->rules);
 	identities_release(&object->rule_addresses);
 	close(object->fd);
@@ -181,116 +176,17 @@ size_t object_bytes(const struct object *object, uint64_t address, void *into, s
 	return got > 0 ? (size_t)got : 0;
 }
 
-static Elf_Scn *find_section(Elf *elf, GElf_Word type, GElf_Shdr *ret_header)
+static const struct symbol_table *symbols_of(struct object *object)
 {
-	Elf_Scn *section = NULL;
-
-	while ((section = elf_nextscn(elf, section)))
-		if (gelf_getshdr(section, ret_header) && ret_header->sh_type == type)
-			return section;
-	return NULL;
+	if (!object->symbols_loaded)
+		object->symbols = symbol_table_read(object->elf);
+	object->symbols_loaded = true;
+	return &object->symbols;
 }
 
-/* Global names before local aliases, larger before smaller, so that the first is the best. */
-static int by_start(const void *left, const void *right)
-{
-	const struct function *a = left, *b = right;
-
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return (a->end < b->end) - (a->end > b->end);
-}
-
-static uint64_t section_end(Elf *elf, const GElf_Sym *symbol)
-{
-	Elf_Scn *section = elf_getscn(elf, symbol->st_shndx);
-	GElf_Shdr header;
-
-	return section && gelf_getshdr(section, &header) ? header.sh_addr + header.sh_size : 0;
-}
-
-static void load_functions(struct object *object)
-{
-	uint64_t end = 0;
-	bool is_whole;
-	GElf_Shdr header;
-	Elf_Scn *section = find_section(object->elf, SHT_SYMTAB, &header);
-	Elf_Data *data;
-	size_t count;
-
-	object->functions_loaded = true;
-	is_whole = section;
-	if (!section)
-		section = find_section(object->elf, SHT_DYNSYM, &header);
-	data = section ? elf_getdata(section, NULL) : NULL;
-	if (!data || !header.sh_entsize)
-		return;
-	count = data->d_size / header.sh_entsize;
-	object->functions = calloc(count ? count : 1, sizeof(*object->functions));
-	for (size_t i = 0; object->functions && i < count; i++) {
-		GElf_Sym symbol;
-		const char *name;
-
-		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF ||
-		    (GELF_ST_TYPE(symbol.st_info) != STT_FUNC &&
-		     GELF_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC) ||
-		    symbol.st_value + symbol.st_size < symbol.st_value)
-			continue;
-		name = elf_strptr(object->elf, header.sh_link, symbol.st_name);
-		if (!name || !*name)
-			continue;
-		object->functions[object->function_count++] =
-			(struct function){symbol.st_value, symbol.st_value + symbol.st_size, name};
-		/* the last symbol before the end of its section */
-		if (!symbol.st_size && section_end(object->elf, &symbol) > end)
-			end = section_end(object->elf, &symbol);
-	}
-	if (object->functions)
-		qsort(object->functions, object->function_count, sizeof(*object->functions),
-		      by_start);
-	/*
-	 * Written in assembly, some have no size: they reach to the next, under another name or
-	 * not. What is exported alone has others between it and the next.
-	 */
-	for (size_t i = object->function_count; i-- > 0;) {
-		struct function *function = &object->functions[i];
-		bool is_last = i + 1 == object->function_count;
-
-		if (!is_last && function[1].start != function->start)
-			end = function[1].start;
-		else if (!is_whole)
-			continue;
-		if (function->end == function->start && end > function->start)
-			function->end = end;
-	}
-}
-
-/* That covers the address; NULL: none does. */
 static const struct function *find_function(struct object *object, uint64_t address)
 {
-	size_t low = 0, high;
-
-	if (!object->functions_loaded)
-		load_functions(object);
-	high = object->function_count;
-	while (low < high) { /* the first that starts behind the address */
-		size_t middle = low + (high - low) / 2;
-
-		if (object->functions[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	while (low && object->functions[low - 1].start <= address) {
-		const struct function *last = &object->functions[low - 1];
-
-		/* the best of those with this start */
-		while (low > 1 && object->functions[low - 2].start == last->start)
-			low--;
-		return address < object->functions[low - 1].end ? &object->functions[low - 1]
-								: NULL;
-	}
-	return NULL;
+	return symbol_table_function(symbols_of(object), address);
 }
 
 const char *object_function(struct object *object, uint64_t address)
@@ -300,13 +196,18 @@ const char *object_function(struct object *object, uint64_t address)
 	return function ? function->name : NULL;
 }
 
+const char *object_name(struct object *object, uint64_t address)
+{
+	return symbol_table_name(symbols_of(object), address);
+}
+
 const char *object_function_beside(struct object *object, uint64_t address, int steps)
 {
 	const struct function *function = find_function(object, address);
-	ptrdiff_t at = function ? function - object->functions + steps : -1;
+	const struct symbol_table *table = symbols_of(object);
+	ptrdiff_t at = function ? function - table->functions + steps : -1;
 
-	return at >= 0 && at < (ptrdiff_t)object->function_count ? object->functions[at].name
-								 : NULL;
+	return at >= 0 && at < (ptrdiff_t)table->count ? table->functions[at].name : NULL;
 }
 
 uint64_t object_function_end(struct object *object, uint64_t address)
@@ -319,39 +220,15 @@ uint64_t object_function_end(struct object *object, uint64_t address)
 void object_each_function(struct object *object,
 			  void (*call)(void *data, uint64_t address, const char *name), void *data)
 {
-	if (!object->functions_loaded)
-		load_functions(object);
-	for (size_t i = 0; i < object->function_count; i++)
-		call(data, object->functions[i].start, object->functions[i].name);
-}
+	const struct symbol_table *table = symbols_of(object);
 
-/* Of one table. */
-static bool find_variable(Elf *elf, GElf_Word type, const char *name, uint64_t *ret_address)
-{
-	GElf_Shdr header;
-	Elf_Scn *section = find_section(elf, type, &header);
-	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
-
-	for (size_t i = 0; data && header.sh_entsize && i < data->d_size / header.sh_entsize; i++) {
-		GElf_Sym symbol;
-		const char *found;
-
-		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF ||
-		    GELF_ST_TYPE(symbol.st_info) != STT_OBJECT)
-			continue;
-		found = elf_strptr(elf, header.sh_link, symbol.st_name);
-		if (!found || strcmp(found, name) != 0)
-			continue;
-		*ret_address = symbol.st_value;
-		return true;
-	}
-	return false;
+	for (size_t i = 0; i < table->count; i++)
+		call(data, table->functions[i].start, table->functions[i].name);
 }
 
 bool object_variable(struct object *object, const char *name, uint64_t *ret_address)
 {
-	return find_variable(object->elf, SHT_DYNSYM, name, ret_address) ||
-	       find_variable(object->elf, SHT_SYMTAB, name, ret_address);
+	return symbol_table_variable(object->elf, name, ret_address);
 }
 
 static bool has_section(Elf *elf, const char *wanted)

@@ -44,6 +44,12 @@ bool object_address(const struct object *object, uint64_t offset, uint64_t *ret_
  */
 const char *object_function(struct object *object, uint64_t address);
 
+/*
+ * The same for who reads it: also of a label in hand-written code that has neither a type nor a
+ * size, where object_function() has the function before it or none.
+ */
+const char *object_name(struct object *object, uint64_t address);
+
 /* By the table of a Go program; false: it is none, or has nothing there. */
 bool object_go_place(struct object *object, uint64_t address, struct go_place *ret_place);
 

@@ -416,8 +416,8 @@ static const char *function_at(struct symbolizer *symbolizer, struct module *mod
 	if (symbolizer->space && module == &symbolizer->space->nowhere)
 		return jit_map_find(&symbolizer->space->jit, address);
 	if (module->names)
-		return object_function(module->names, address);
-	name = module->object ? object_function(module->object, address) : NULL;
+		return object_name(module->names, address);
+	name = module->object ? object_name(module->object, address) : NULL;
 	return !name && module->object && !object_frame(module->object, address, &rule) &&
 			       rule.signal
 		       ? "__restore_rt"

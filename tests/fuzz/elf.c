@@ -54,6 +54,9 @@ static void look_at(struct object *object, struct debug_info *info, uint64_t add
 
 	if (name && object_function_end(object, address) <= address)
 		abort();
+	name = object_name(object, address);
+	if (name && !*name)
+		abort();
 	if (object_function_start(object, address, &offset) && offset > address)
 		abort();
 	if (object_frame(object, address, &rule) && rule.base != FRAME_FROM_STACK &&

@@ -150,6 +150,7 @@ CASE(what_lies_beside_a_function)
 	} cases[] = {
 		{"__libc_dn_expand", 1},
 		{"__pthread_mutex_lock", 1},
+		{"__cp_end", 1}, /* a label in musl */
 		/* a program may have one of that name */
 		{"getaddrinfo", 0},
 		{"send_vc", 0},

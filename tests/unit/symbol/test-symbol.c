@@ -58,6 +58,64 @@ CASE(functions_are_found_by_address)
 	mappings_release(&mappings);
 }
 
+/* Written by hand: a function without a size, labels, data, and the next section. */
+__asm__(".pushsection dwell_first, \"ax\", %progbits\n"
+	".globl hand_written\n"
+	".type hand_written, %function\n"
+	"hand_written: nop; nop; nop; nop\n"
+	"hand_written.loop: nop; nop; nop; nop\n"
+	".Lhand_written: nop; nop; nop; nop\n"
+	"$x.hand: nop; nop; nop; nop\n"
+	".globl hand_label\n"
+	"hand_label: nop; nop; nop; nop\n"
+	"hand_label.loop: nop; nop; nop; nop\n"
+	".type hand_sized, %function\n"
+	"hand_sized: nop; nop; nop; nop\n"
+	"hand_inner: nop; nop; nop; nop\n"
+	".size hand_sized, . - hand_sized\n"
+	".globl hand_last\n"
+	".type hand_last, %function\n"
+	"hand_last: nop; nop; nop; nop\n"
+	".type hand_constants, %object\n"
+	"hand_constants: nop; nop; nop; nop\n"
+	".popsection\n"
+	".pushsection dwell_second, \"ax\", %progbits\n"
+	"nop; nop; nop; nop\n"
+	".type hand_second_sized, %function\n"
+	"hand_second_sized: nop; nop; nop; nop\n"
+	".size hand_second_sized, . - hand_second_sized\n"
+	".popsection\n");
+
+extern const char hand_written[], hand_last[], hand_label[];
+
+CASE(functions_without_a_size_end_where_something_else_begins)
+{
+	struct mappings mappings = {0};
+	struct objects objects = {0};
+	uint64_t from, label, last, bytes;
+	struct object *object = own_object(&mappings, &objects, hand_written, &from);
+
+	(void)own_object(&mappings, &objects, hand_label, &label);
+	(void)own_object(&mappings, &objects, hand_last, &last);
+	bytes = (label - from) / 4;
+	/* what is local to the function belongs to it */
+	for (uint64_t at = from; at < label; at++)
+		assert_string_equal(object_name(object, at), "hand_written");
+	for (uint64_t at = label; at < label + 2 * bytes; at++)
+		assert_string_equal(object_name(object, at), "hand_label");
+	for (uint64_t at = label + 2 * bytes; at < last; at++)
+		assert_string_equal(object_name(object, at), "hand_sized");
+	assert_string_equal(object_name(object, last), "hand_last");
+	assert_string_equal(object_name(object, last + bytes - 1), "hand_last");
+	assert_null(object_name(object, last + bytes));
+	/* who decides by names knows functions alone, to the end of their section */
+	assert_string_equal(object_function(object, label), "hand_written");
+	assert_int_equal(object_function_end(object, label), label + 2 * bytes);
+	assert_int_equal(object_function_end(object, last), last + 2 * bytes);
+	objects_release(&objects);
+	mappings_release(&mappings);
+}
+
 /* Two functions of 256 bytes from 0x1000 on; the first has two lines. */
 CASE(go_programs_have_a_table_of_their_own)
 {
@@ -422,6 +480,7 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(functions_are_found_by_address),
+		cmocka_unit_test(functions_without_a_size_end_where_something_else_begins),
 		cmocka_unit_test(functions_begin_where_the_tables_say),
 		cmocka_unit_test(one_object_serves_all_mappings),
 		cmocka_unit_test(frames_have_the_return_address),
