@@ -63,7 +63,8 @@ static const struct {
 	{"take_gil", SITE_LOCK},
 	{"drop_gil", SITE_LOCK},
 	/* HotSpot: `synchronized`, and again after Object.wait(), up to 23 and since; its own locks
-	   up to 13; a collection of garbage, or what else stops all threads */
+	   up to 13; a collection of garbage, or what else stops all threads, also for who has asked
+	   for it, up to 14 and since */
 	{"13ObjectMonitor5enter", SITE_LOCK},
 	{"13ObjectMonitor6EnterI", SITE_LOCK},
 	{"13ObjectMonitor8ReenterI", SITE_LOCK},
@@ -71,10 +72,16 @@ static const struct {
 	{"16reenter_internalEP10JavaThread", SITE_LOCK},
 	{"7Monitor5ILock", SITE_LOCK},
 	{"LinuxWaitBarrier", SITE_LOCK},
+	{"8VMThread7execute", SITE_LOCK},
+	{"8VMThread19wait_until_executed", SITE_LOCK},
 	{"10JavaThread5sleep", SITE_SLEEP},
 	{"10JavaThread11sleep_nanos", SITE_SLEEP},
 	{"_ZN2os5sleepEP6Thread", SITE_SLEEP},
 	{"13PlatformEvent", SITE_CALLER},
+	{"15PlatformMonitor", SITE_CALLER},
+	{"7Monitor5IWait", SITE_CALLER},
+	{"7Monitor4wait", SITE_CALLER},
+	{"7Monitor28wait_without_safepoint_check", SITE_CALLER},
 	/* GLib's; Qt's mutexes, which its functions have as arguments, too */
 	{"g_cond_", SITE_CONDITION},
 	{"g_mutex_lock", SITE_LOCK},

@@ -47,6 +47,9 @@ def test_waits_of_java(name, classes):
     # held up by each collection of garbage, and by nothing else
     stopped = threads["stopped"]["states"]
     assert stopped["lock"] > 0 and stopped["unknown"] == 0 and stopped["idle"] < 0.02 * threads["stopped"]["observed_ns"], stopped
+    # who asks for it waits for it
+    collector = threads["collector"]["states"]
+    assert collector["lock"] > 0 and collector["idle"] < 0.02 * threads["collector"]["observed_ns"], collector
     blamed = {(row["victim"]["comm"], row["culprit"]["comm"]) for interval in intervals[1:] for row in interval["blame"]
               if row["state"] == "lock" and row["culprit"]["kind"] == "thread"}  # fmt: skip
     assert ("stopped", "VM Thread") in blamed and ("turns=lock", "keeper") in blamed, blamed
