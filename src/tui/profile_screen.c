@@ -82,10 +82,7 @@ void profile_flame_name(const struct profile_screen *screen, const struct flame 
 		break;
 	case FLAME_FUNCTION:
 		frame = stacks_frame(profile_stacks(screen->result->profile), flame->frame);
-		if (frame_is_made_at_run_time(frame))
-			snprintf(into, FLAME_NAME_BYTES, "%s", MADE_AT_RUN_TIME);
-		else
-			blocked_name(into, frame);
+		snprintf(into, FLAME_NAME_BYTES, "%s", profile_frame_name(frame));
 		break;
 	}
 }

@@ -83,11 +83,11 @@ static struct item frame_of(const struct item *item)
 
 FIELD_GETTER(get_function)
 {
-	struct item frame = frame_of(item);
+	const struct frame *frame = frame_of(item).row;
 
-	frame_get_short_name(field, &frame, value);
-	if (frame.row && frame_is_made_at_run_time(frame.row))
-		value_string(value, MADE_AT_RUN_TIME);
+	(void)field;
+	/* in full: a closure's row is not its function's */
+	value_text(value, frame ? profile_frame_name(frame) : NULL);
 }
 
 FIELD_GETTER(get_file)

@@ -94,13 +94,11 @@ static void write_spot_name(struct output *out, const struct profile_result *res
 		snprintf(name, sizeof(name), "%s %u", result->threads[spot->thread - 1].comm,
 			 result->threads[spot->thread - 1].tid);
 	if (frame) {
-		blocked_name(name, frame);
+		snprintf(name, sizeof(name), "%s", profile_frame_name(frame));
 		blocked_cut_parameters(name);
 		blocked_place(place, frame);
 		split_script(name, place);
 	}
-	if (frame && frame_is_made_at_run_time(frame))
-		snprintf(name, sizeof(name), "%s", MADE_AT_RUN_TIME);
 	if (frame && result->by == PROFILE_BY_FILE) {
 		snprintf(name, sizeof(name), "%.250s", *frame->file ? frame->file : frame->module);
 		*place = '\0';
@@ -161,7 +159,8 @@ static void write_path(struct output *out, const struct profile_result *result,
 	output_format(out, "%7s  %s  %s %u\n", time, state_info[path->state].key, comm,
 		      thread->tid);
 	for (size_t i = 0; i < count && i < PATH_FRAMES; i++) {
-		blocked_name(name, stacks_frame(stacks, ids[i]));
+		snprintf(name, sizeof(name), "%s",
+			 profile_frame_name(stacks_frame(stacks, ids[i])));
 		blocked_cut_parameters(name);
 		blocked_place(place, stacks_frame(stacks, ids[i]));
 		split_script(name, place);

@@ -614,6 +614,31 @@ def test_each_closure_has_a_name(tmp_path):
     assert len(spent) == 2 and 1.7 < max(spent.values()) / min(spent.values()) < 6, (spent, [row["function"] for row in result["functions"]])
 
 
+CLOSURE_IN_FUNCTION = """
+fn spin(seconds: f64) -> u64 {
+    let mut sum = 0u64;
+    let begin = std::time::Instant::now();
+    while begin.elapsed().as_secs_f64() < seconds { for i in 0..1000u64 { sum = std::hint::black_box(sum.wrapping_mul(31) ^ i); } }
+    sum
+}
+#[inline(never)] fn apart(work: &dyn Fn() -> u64) -> u64 { work() }
+#[inline(never)] fn outer() -> u64 { apart(&|| spin(0.02)) ^ spin(0.01) }
+fn main() { for _ in 0..60 { std::hint::black_box(outer()); } }
+"""
+
+
+@pytest.mark.measures
+@pytest.mark.skipif(not shutil.which("rustc"), reason="rustc is not installed")
+def test_a_closure_is_not_its_function(tmp_path):
+    """Each has a row of its own, under its own name."""
+    (tmp_path / "it.rs").write_text(CLOSURE_IN_FUNCTION)
+    subprocess.run(["rustc", "-O", "-g", "-o", tmp_path / "it", tmp_path / "it.rs"], check=True, capture_output=True)
+    result = json.loads(run("profile", "--state", "user", "--format", "json", "--", tmp_path / "it").stdout)
+    rows = [(row["function"], row["module"]) for row in result["functions"]]
+    assert len(rows) == len(set(rows)), rows
+    assert len({name for name, _ in rows if name and name.startswith("it::outer")}) == 2, rows
+
+
 CHANGED = """
 #include <pthread.h>
 #include <unistd.h>
