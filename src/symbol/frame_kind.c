@@ -58,6 +58,7 @@ static const char *const standard_functions[] = {
 	"_start",      "__libc_csu_",	    "__cxa_",	  "_Unwind_",
 	"frame_dummy", "__libc_start",	    "_dl_",	  "lang_start",
 	"main::{{",    "Builtins_", /* V8 */
+	"caml_",		    /* OCaml */
 };
 
 /* Parts of source paths, the more specific first. */
@@ -234,6 +235,43 @@ static bool is_clone(const char *after_point)
 	return false;
 }
 
+static bool begins(const char *text, const char *prefix)
+{
+	return text && !strncmp(text, prefix, strlen(prefix));
+}
+
+/* Functions of OCaml are called after their module: `camlUnix__write_301`, since 5.0 with a point.
+ */
+static enum frame_kind kind_of_ocaml(const char *function)
+{
+	static const struct prefix modules[] = {
+		{"camlStdlib", FRAME_KIND_STANDARD},   {"camlCamlinternal", FRAME_KIND_STANDARD},
+		{"camlUnix__", FRAME_KIND_STANDARD},   {"camlUnix.", FRAME_KIND_STANDARD},
+		{"camlThread__", FRAME_KIND_STANDARD}, {"camlThread.", FRAME_KIND_STANDARD},
+		{"camlMutex__", FRAME_KIND_STANDARD},  {"camlCondition__", FRAME_KIND_STANDARD},
+		{"camlLwt_", FRAME_KIND_DEPENDENCY},   {"camlLwt.", FRAME_KIND_DEPENDENCY},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(modules); i++)
+		if (begins(function, modules[i].text))
+			return modules[i].kind;
+	return FRAME_KIND_UNKNOWN;
+}
+
+enum frame_kind frame_kind_of_ocaml_stub(const char *function)
+{
+	static const struct prefix libraries[] = {
+		{"unix_", FRAME_KIND_STANDARD},	     {"st_", FRAME_KIND_STANDARD},
+		{"mark_slice", FRAME_KIND_STANDARD}, {"sweep_slice", FRAME_KIND_STANDARD},
+		{"lwt_", FRAME_KIND_DEPENDENCY},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++)
+		if (begins(function, libraries[i].text))
+			return libraries[i].kind;
+	return FRAME_KIND_UNKNOWN;
+}
+
 static enum frame_kind kind_of_name(const char *function, const char *file,
 				    const char *const *runtimes)
 {
@@ -255,7 +293,7 @@ static enum frame_kind kind_of_name(const char *function, const char *file,
 	for (size_t i = 0; i < ARRAY_SIZE(standard_functions); i++)
 		if (!strncmp(function, standard_functions[i], strlen(standard_functions[i])))
 			return FRAME_KIND_STANDARD;
-	return FRAME_KIND_UNKNOWN;
+	return kind_of_ocaml(function);
 }
 
 /* V8 writes the place into the name: `JS:~load /srv/app.js:12:3`. Node.js's own is at node:fs. */
@@ -366,11 +404,6 @@ enum frame_kind frame_kind_of_python(const char *path, const char *function)
 }
 
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-
-static bool begins(const char *text, const char *prefix)
-{
-	return text && !strncmp(text, prefix, strlen(prefix));
-}
 
 bool frame_kind_is_own(const char *prefix, const char *function, const char *file,
 		       const char *module)

@@ -26,6 +26,12 @@ enum frame_kind {
 bool frame_kind_is_c_library(const char *function);
 
 /*
+ * Of a program that contains OCaml's runtime, by the name of a function in C: of the libraries that
+ * come with it, or of Lwt; FRAME_KIND_UNKNOWN: of neither.
+ */
+enum frame_kind frame_kind_of_ocaml_stub(const char *function);
+
+/*
  * What a function says about those without a known name that lie beside it in such a program, whose
  * linker put the C library's together: 1: they may be its, for its name is reserved for the C
  * library; -1: they are not; 0: nothing.

@@ -24,6 +24,7 @@ struct module {
 	uint64_t bytes;	       /* of its files, while they are open */
 	struct object *object; /* NULL: no ELF file */
 	struct object *names;  /* another file with its symbols; NULL: its own */
+	bool is_asked_for_ocaml, has_ocaml; /* whether it contains OCaml's runtime */
 	struct debug_info *info;
 	struct known *known; /* open addressing by address + 1; 0 = free */
 	size_t known_count, known_room;

@@ -210,6 +210,16 @@ const char *object_function_beside(struct object *object, uint64_t address, int 
 	return at >= 0 && at < (ptrdiff_t)table->count ? table->functions[at].name : NULL;
 }
 
+bool object_has_function(struct object *object, const char *name)
+{
+	const struct symbol_table *table = symbols_of(object);
+
+	for (size_t i = 0; i < table->count; i++)
+		if (!strcmp(table->functions[i].name, name))
+			return true;
+	return false;
+}
+
 uint64_t object_function_end(struct object *object, uint64_t address)
 {
 	const struct function *function = find_function(object, address);

@@ -110,6 +110,9 @@ size_t object_bytes(const struct object *object, uint64_t address, void *into, s
 /* The name of one so many functions further, by address, or with less than 0 before; NULL: none. */
 const char *object_function_beside(struct object *object, uint64_t address, int steps);
 
+/* Whether it has a function of that name. */
+bool object_has_function(struct object *object, const char *name);
+
 /* Where the function that covers the address ends; 0: none does. */
 uint64_t object_function_end(struct object *object, uint64_t address);
 

@@ -380,10 +380,47 @@ static bool is_c_library(const struct module *module, const struct symbol_frame 
 	       (!strchr(frame->function, ':') && is_among_c_library(module->object, address));
 }
 
+static bool has_ocaml(struct module *module)
+{
+	struct object *names = module->names ? module->names : module->object;
+
+	if (!module->is_asked_for_ocaml)
+		module->has_ocaml = names && object_has_function(names, "caml_start_program");
+	module->is_asked_for_ocaml = true;
+	return module->has_ocaml;
+}
+
+/* What OCaml's libraries have in C is a part of each program; FRAME_KIND_UNKNOWN: none of it. */
+static enum frame_kind kind_of_ocaml_stub(struct module *module, const struct symbol_frame *frame)
+{
+	enum frame_kind kind = module->executable && frame->named
+				       ? frame_kind_of_ocaml_stub(frame->function)
+				       : FRAME_KIND_UNKNOWN;
+
+	return kind != FRAME_KIND_UNKNOWN && has_ocaml(module) ? kind : FRAME_KIND_UNKNOWN;
+}
+
+static enum frame_kind kind_of_frame(const struct symbolizer *symbolizer, struct module *module,
+				     const struct symbol_frame *frame, uint64_t address)
+{
+	enum frame_kind kind;
+
+	if (!strcmp(module->path, "[kernel]"))
+		return FRAME_KIND_KERNEL;
+	if (!frame->file && is_c_library(module, frame, address))
+		return FRAME_KIND_SYSTEM;
+	if (!frame->function || (!frame->named && !*module->path))
+		return FRAME_KIND_UNKNOWN;
+	kind = kind_of_ocaml_stub(module, frame);
+	return kind != FRAME_KIND_UNKNOWN ? kind
+					  : frame_kind_of(frame->function, frame->file,
+							  module->path + module->root_bytes,
+							  module->executable, symbolizer->runtimes);
+}
+
 /* One frame from what is known of it; 0 or -ENOMEM. */
 static int set_frame(const struct symbolizer *symbolizer, struct symbol_frame *frame,
-		     const struct module *module, uint64_t address,
-		     const struct source_frame *source)
+		     struct module *module, uint64_t address, const struct source_frame *source)
 {
 	frame->named = source->function;
 	frame->function =
@@ -393,14 +430,7 @@ static int set_frame(const struct symbolizer *symbolizer, struct symbol_frame *f
 	frame->inlined = source->inlined;
 	frame->module = module->path;
 	frame->build_id = *module->build_id ? module->build_id : NULL;
-	if (!strcmp(module->path, "[kernel]"))
-		frame->kind = FRAME_KIND_KERNEL;
-	else if (!frame->file && is_c_library(module, frame, address))
-		frame->kind = FRAME_KIND_SYSTEM;
-	else if (frame->function && (frame->named || *module->path))
-		frame->kind = frame_kind_of(frame->function, frame->file,
-					    module->path + module->root_bytes, module->executable,
-					    symbolizer->runtimes);
+	frame->kind = kind_of_frame(symbolizer, module, frame, address);
 	return frame->function && (frame->file || !source->file) ? 0 : -ENOMEM;
 }
 

@@ -93,6 +93,13 @@ CASE(whose_code_a_function_is)
 		{"Builtins_InterpreterEntryTrampoline", NULL, "/usr/bin/node", true,
 		 FRAME_KIND_STANDARD},
 		{"_start", NULL, "/srv/app", true, FRAME_KIND_STANDARD},
+		{"caml_sys_system_command", NULL, "/srv/app", true, FRAME_KIND_STANDARD},
+		{"camlLw__run_child_901", "lw.ml", "/srv/app", true, FRAME_KIND_USER},
+		{"unix_listen", NULL, "/srv/app", true, FRAME_KIND_USER},
+		{"camlUnix__write_301", "unix.ml", "/srv/app", true, FRAME_KIND_STANDARD},
+		{"camlUnixes__write_301", "unixes.ml", "/srv/app", true, FRAME_KIND_USER},
+		{"camlStdlib__List__map_245", NULL, "/srv/app", true, FRAME_KIND_STANDARD},
+		{"camlLwt_io__flush_7", NULL, "/srv/app", true, FRAME_KIND_DEPENDENCY},
 		/* as crates are called, and are none */
 		{"http::server::connection::handle(int)", "/home/me/app/http.cpp", "/srv/app", true,
 		 FRAME_KIND_USER},

@@ -476,6 +476,43 @@ CASE(code_without_names_has_an_offset)
 	symbolizer_free(symbolizer);
 }
 
+/* As in an OCaml program, which contains its runtime and what its libraries have in C. */
+void caml_start_program(void);
+void unix_of_a_library(void);
+void of_a_user(void);
+
+void caml_start_program(void)
+{
+}
+
+void unix_of_a_library(void)
+{
+}
+
+void of_a_user(void)
+{
+}
+
+static enum frame_kind kind_at(struct symbolizer *symbolizer, void (*function)(void))
+{
+	struct symbol symbol;
+
+	assert_int_equal(symbolizer_find(symbolizer, (uint64_t)(uintptr_t)function, false, &symbol),
+			 0);
+	return symbol.frames[0].kind;
+}
+
+CASE(libraries_of_ocaml_are_not_the_users)
+{
+	struct symbolizer *symbolizer = symbolizer_new(NULL);
+
+	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid(), 0), 0);
+	assert_int_equal(kind_at(symbolizer, caml_start_program), FRAME_KIND_STANDARD);
+	assert_int_equal(kind_at(symbolizer, unix_of_a_library), FRAME_KIND_STANDARD);
+	assert_int_equal(kind_at(symbolizer, of_a_user), FRAME_KIND_USER);
+	symbolizer_free(symbolizer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -494,6 +531,7 @@ int main(void)
 		cmocka_unit_test(inlined_functions_are_named),
 		cmocka_unit_test(code_of_the_kernel_in_every_process_has_names),
 		cmocka_unit_test(code_without_names_has_an_offset),
+		cmocka_unit_test(libraries_of_ocaml_are_not_the_users),
 	};
 
 	return RUN(cases);
