@@ -35,6 +35,7 @@ struct unit {
 	Dwarf_Off offset;	 /* of its DIE */
 	struct ranges functions; /* by start; found when the unit's first address is asked for */
 	bool indexed;
+	bool is_skeleton; /* its functions are in another file (-gsplit-dwarf) */
 };
 
 /* A file that is read: mapped, as most of it is not looked at. */
@@ -111,7 +112,8 @@ static void index_units(struct debug_info *info)
 		if (array_reserve(&info->units, &info->unit_room, info->unit_count + 1,
 				  sizeof(*info->units)) < 0)
 			break;
-		info->units[info->unit_count] = (struct unit){.offset = dwarf_dieoffset(&die)};
+		info->units[info->unit_count] = (struct unit){
+			.offset = dwarf_dieoffset(&die), .is_skeleton = type == DW_UT_skeleton};
 		add_ranges(&info->ranges, &die, info->unit_count++);
 	}
 	sort(&info->ranges);
@@ -450,6 +452,21 @@ static bool find_inner(Dwarf_Die *parent, uint64_t address, Dwarf_Die *ret_die)
 	return false;
 }
 
+/* The lines of a skeleton are in its own file. The other is not read: its path may be anyone's. */
+static int bare_frame(struct debug_info *info, uint64_t address, struct source_frame *ret_frame)
+{
+	const struct range *range = find(&info->ranges, address);
+	Dwarf_Die unit;
+	struct place place;
+
+	if (!range || !info->units[range->index].is_skeleton ||
+	    !dwarf_offdie(info->dwarf, info->units[range->index].offset, &unit))
+		return 0;
+	place = place_of_address(&unit, address);
+	*ret_frame = (struct source_frame){.file = place.file, .line = place.line, .is_bare = true};
+	return place.file ? 1 : 0;
+}
+
 int debug_info_frames(struct debug_info *info, uint64_t address,
 		      struct source_frame frames[SOURCE_FRAMES_MAX])
 {
@@ -457,8 +474,10 @@ int debug_info_frames(struct debug_info *info, uint64_t address,
 	int depth = 1, count = 0;
 	struct place place;
 
-	if (!info->dwarf || !find_function(info, address, &unit, &chain[0]))
+	if (!info->dwarf)
 		return 0;
+	if (!find_function(info, address, &unit, &chain[0]))
+		return bare_frame(info, address, frames);
 	die = chain[0];
 	for (int i = 0;
 	     i < DEPTH_MAX && depth < SOURCE_FRAMES_MAX && find_inner(&die, address, &die); i++)

@@ -18,12 +18,13 @@ struct debug_info;
 
 /* One function on the way to an address. Strings live as long as the debug_info. */
 struct source_frame {
-	const char
-		*function; /* as in the DWARF: linkage name if there is one, else the plain one */
-	const char *file;  /* NULL: not known */
-	int line;	   /* 0: not known */
-	bool inlined;	   /* into the next one */
-	bool is_plain;	   /* it has no linkage name, and may have one in the symbol table */
+	/* as in the DWARF: linkage name if there is one, else the plain one; NULL: not there */
+	const char *function;
+	const char *file; /* NULL: not known */
+	int line;	  /* 0: not known */
+	bool inlined;	  /* into the next one */
+	bool is_plain;	  /* it has no linkage name, and may have one in the symbol table */
+	bool is_bare;	  /* the place may be of what was inlined into the function, too */
 };
 
 #define SOURCE_FRAMES_MAX 32

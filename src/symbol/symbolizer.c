@@ -400,22 +400,24 @@ static enum frame_kind kind_of_ocaml_stub(struct module *module, const struct sy
 	return kind != FRAME_KIND_UNKNOWN && has_ocaml(module) ? kind : FRAME_KIND_UNKNOWN;
 }
 
+/* `file`: the function's, not of what may be inlined into it. */
 static enum frame_kind kind_of_frame(const struct symbolizer *symbolizer, struct module *module,
-				     const struct symbol_frame *frame, uint64_t address)
+				     const struct symbol_frame *frame, const char *file,
+				     uint64_t address)
 {
 	enum frame_kind kind;
 
 	if (!strcmp(module->path, "[kernel]"))
 		return FRAME_KIND_KERNEL;
-	if (!frame->file && is_c_library(module, frame, address))
+	if (!file && is_c_library(module, frame, address))
 		return FRAME_KIND_SYSTEM;
 	if (!frame->function || (!frame->named && !*module->path))
 		return FRAME_KIND_UNKNOWN;
 	kind = kind_of_ocaml_stub(module, frame);
-	return kind != FRAME_KIND_UNKNOWN ? kind
-					  : frame_kind_of(frame->function, frame->file,
-							  module->path + module->root_bytes,
-							  module->executable, symbolizer->runtimes);
+	return kind != FRAME_KIND_UNKNOWN
+		       ? kind
+		       : frame_kind_of(frame->function, file, module->path + module->root_bytes,
+				       module->executable, symbolizer->runtimes);
 }
 
 /* One frame from what is known of it; 0 or -ENOMEM. */
@@ -430,7 +432,8 @@ static int set_frame(const struct symbolizer *symbolizer, struct symbol_frame *f
 	frame->inlined = source->inlined;
 	frame->module = module->path;
 	frame->build_id = *module->build_id ? module->build_id : NULL;
-	frame->kind = kind_of_frame(symbolizer, module, frame, address);
+	frame->kind = kind_of_frame(symbolizer, module, frame, source->is_bare ? NULL : frame->file,
+				    address);
 	return frame->function && (frame->file || !source->file) ? 0 : -ENOMEM;
 }
 
@@ -474,11 +477,11 @@ static int look_up(struct symbolizer *symbolizer, struct module *module, uint64_
 			.function = place.function, .file = place.file, .line = place.line};
 		count = 1;
 	}
-	if (!count) {
-		source[0] =
-			(struct source_frame){.function = function_at(symbolizer, module, address)};
-		count = 1;
-	}
+	if (!count)
+		source[count++] = (struct source_frame){.function = NULL};
+	/* it has none in the DWARF, or that is in another file */
+	if (!source[count - 1].function)
+		source[count - 1].function = function_at(symbolizer, module, address);
 	known->frames = calloc((size_t)count, sizeof(*known->frames));
 	if (!known->frames)
 		return -ENOMEM;

@@ -216,6 +216,7 @@ def test_where_a_stripped_go_program_has_inlined_its_library(tmp_path):
 LANGUAGES = {
     "rust": (RUST, "it.rs", ["rustc", "-O", "-g"], ["-o"], "computes"),
     "c++": (CPLUSPLUS, "it.cc", ["g++", "-O2", "-g"], ["-o"], "computes<unsigned long>"),
+    "c++-split": (CPLUSPLUS, "it.cc", ["g++", "-O2", "-g", "-gsplit-dwarf"], ["-o"], "computes<unsigned long>"),
     "go": (GO, "it.go", ["go", "build"], ["-o"], "main.computes"),
     "go-stripped": (GO, "it.go", ["go", "build", "-ldflags=-s -w"], ["-o"], "main.computes"),
     "go-pie-stripped": (GO, "it.go", ["go", "build", "-buildmode=pie", "-ldflags=-s -w"], ["-o"], "main.computes"),
