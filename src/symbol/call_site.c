@@ -43,23 +43,40 @@ static uint64_t x86_target(uint64_t after, const struct memory *memory)
 	return 0;
 }
 
-/* JMP rel32, or JMP *slot(%rip), behind ENDBR64 and BND if they are there. */
-static uint64_t x86_jump(uint64_t address, const struct memory *memory)
+/* Of an entry: its bytes, and where in them its jump is, behind ENDBR64 and BND; -1: not there. */
+static int x86_entry(uint64_t address, const struct memory *memory, uint8_t code[STUB_BYTES])
 {
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-	uint8_t code[STUB_BYTES];
-	size_t at = 0;
+	int at = 0;
 
-	if (memory->read(memory->data, address, code, sizeof(code)) != sizeof(code))
-		return 0;
+	if (memory->read(memory->data, address, code, STUB_BYTES) != STUB_BYTES)
+		return -1;
 	if (!memcmp(code, endbr64, sizeof(endbr64)))
 		at = sizeof(endbr64);
-	at += code[at] == 0xf2;
-	if (code[at] == 0xe9)
-		return x86_relative(code + at + 1, address + at + 5);
-	if (code[at] == 0xff && code[at + 1] == 0x25)
-		return word_at(memory, x86_relative(code + at + 2, address + at + 6));
-	return 0;
+	return at + (code[at] == 0xf2);
+}
+
+/* JMP *slot(%rip) */
+static uint64_t x86_slot(uint64_t address, const struct memory *memory)
+{
+	uint8_t code[STUB_BYTES];
+	int at = x86_entry(address, memory, code);
+
+	return at >= 0 && code[at] == 0xff && code[at + 1] == 0x25
+		       ? x86_relative(code + at + 2, address + (uint64_t)at + 6)
+		       : 0;
+}
+
+/* The same, or JMP rel32. */
+static uint64_t x86_jump(uint64_t address, const struct memory *memory)
+{
+	uint8_t code[STUB_BYTES];
+	int at = x86_entry(address, memory, code);
+	uint64_t slot = x86_slot(address, memory);
+
+	if (at >= 0 && code[at] == 0xe9)
+		return x86_relative(code + at + 1, address + (uint64_t)at + 5);
+	return slot ? word_at(memory, slot) : 0;
 }
 
 /* Of B and BL: 26 bits, in instructions. */
@@ -79,30 +96,42 @@ static uint64_t arm_target(uint64_t after, const struct memory *memory)
 	return arm_relative(u32_of(code), after - sizeof(code));
 }
 
-/* B; or ADRP x16, page; LDR x17, [x16, offset]; …; behind BTI if it is there. */
-static uint64_t arm_jump(uint64_t address, const struct memory *memory)
+/* Two instructions behind BTI, if it is there: where they are; 0: they cannot be read. */
+static uint64_t arm_entry(uint64_t address, const struct memory *memory, uint32_t ret_code[2])
 {
 	uint8_t code[STUB_BYTES];
-	uint32_t first, second;
-	uint64_t page;
+	size_t at;
 
 	if (memory->read(memory->data, address, code, sizeof(code)) != sizeof(code))
 		return 0;
-	first = u32_of(code);
-	second = u32_of(code + 4);
-	if (first == 0xd503245f) { /* BTI c */
-		address += 4;
-		first = second;
-		second = u32_of(code + 8);
-	}
-	if (first >> 26 == 0x05)
-		return arm_relative(first, address);
-	if ((first & 0x9f00001f) != 0x90000010 || (second & 0xffc003ff) != 0xf9400211)
+	at = u32_of(code) == 0xd503245f ? 4 : 0; /* BTI c */
+	ret_code[0] = u32_of(code + at);
+	ret_code[1] = u32_of(code + at + 4);
+	return address + at;
+}
+
+/* ADRP x16, page; LDR x17, [x16, offset]; … */
+static uint64_t arm_slot(uint64_t address, const struct memory *memory)
+{
+	uint32_t code[2];
+	uint64_t at = arm_entry(address, memory, code), page;
+
+	if (!at || (code[0] & 0x9f00001f) != 0x90000010 || (code[1] & 0xffc003ff) != 0xf9400211)
 		return 0;
-	page = (uint64_t)((int64_t)((uint64_t)(first >> 5 & 0x7ffff) << 45) >> 43) |
-	       (first >> 29 & 3);
-	return word_at(memory,
-		       (address & ~0xfffULL) + (page << 12) + (uint64_t)(second >> 10 & 0xfff) * 8);
+	page = (uint64_t)((int64_t)((uint64_t)(code[0] >> 5 & 0x7ffff) << 45) >> 43) |
+	       (code[0] >> 29 & 3);
+	return (at & ~0xfffULL) + (page << 12) + (uint64_t)(code[1] >> 10 & 0xfff) * 8;
+}
+
+/* The same, or B. */
+static uint64_t arm_jump(uint64_t address, const struct memory *memory)
+{
+	uint32_t code[2];
+	uint64_t at = arm_entry(address, memory, code), slot = arm_slot(address, memory);
+
+	if (at && code[0] >> 26 == 0x05)
+		return arm_relative(code[0], at);
+	return slot ? word_at(memory, slot) : 0;
 }
 
 uint64_t call_site_target(enum call_site_machine machine, uint64_t return_address,
@@ -121,6 +150,15 @@ uint64_t call_site_jump(enum call_site_machine machine, uint64_t address, call_s
 
 	return machine == CALL_SITE_AARCH64 ? arm_jump(address, &memory)
 					    : x86_jump(address, &memory);
+}
+
+uint64_t call_site_slot(enum call_site_machine machine, uint64_t address, call_site_read read,
+			void *data)
+{
+	struct memory memory = {read, data};
+
+	return machine == CALL_SITE_AARCH64 ? arm_slot(address, &memory)
+					    : x86_slot(address, &memory);
 }
 
 bool call_site_tails(enum call_site_machine machine, uint64_t address, call_site_read read,

@@ -39,6 +39,10 @@ bool call_site_is_indirect(enum call_site_machine machine, uint64_t return_addre
 uint64_t call_site_jump(enum call_site_machine machine, uint64_t address, call_site_read read,
 			void *data);
 
+/* Where such an entry has in memory where it jumps to; 0: it does something else. */
+uint64_t call_site_slot(enum call_site_machine machine, uint64_t address, call_site_read read,
+			void *data);
+
 /*
  * Calls for each place that code may jump on to as its last act (a tail call): of all jumps in its
  * first CALL_SITE_TAIL_BYTES, and what looks like one. Ends with true when a call returns that.

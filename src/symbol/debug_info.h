@@ -24,6 +24,7 @@ struct source_frame {
 	int line;	  /* 0: not known */
 	bool inlined;	  /* into the next one */
 	bool is_plain;	  /* it has no linkage name, and may have one in the symbol table */
+	bool is_stub;	  /* an entry of the linkage table for the function */
 	bool is_bare;	  /* the place may be of what was inlined into the function, too */
 };
 

@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/identities.h"
 #include "symbol/eh_table.h"
+#include "symbol/linkage_table.h"
 #include "symbol/symbol_table.h"
 
 /* DWARF numbers of the registers we follow, by the ELF's machine. */
@@ -34,6 +35,8 @@ struct object {
 	const struct machine *machine; /* NULL: not one whose frames we know */
 	struct symbol_table symbols;
 	bool symbols_loaded;
+	struct linkage_table linkage;
+	bool linkage_loaded;
 	struct eh_table eh_table;
 	struct go_table go_table;
 	Dwarf_CFI *eh_frame, *debug_frame;
@@ -103,6 +106,7 @@ void object_free(struct object *object)
 	dwarf_end(object->dwarf);
 	elf_end(object->elf);
 	symbol_table_release(&object->symbols);
+	linkage_table_release(&object->linkage);
 	free(object->rules);
 	identities_release(&object->rule_addresses);
 	close(object->fd);
@@ -199,6 +203,26 @@ const char *object_function(struct object *object, uint64_t address)
 const char *object_name(struct object *object, uint64_t address)
 {
 	return symbol_table_name(symbols_of(object), address);
+}
+
+static size_t read_code(void *data, uint64_t address, void *into, size_t bytes)
+{
+	return object_bytes(data, address, into, bytes);
+}
+
+const char *object_stub(struct object *object, uint64_t address)
+{
+	const struct linkage_slot *slot;
+	const struct function *function;
+
+	if (!object->linkage_loaded)
+		object->linkage = linkage_table_read(object->elf);
+	object->linkage_loaded = true;
+	slot = linkage_table_find(&object->linkage, address, read_code, object);
+	if (!slot || slot->name)
+		return slot ? slot->name : NULL;
+	function = find_function(object, slot->function);
+	return function && function->start == slot->function ? function->name : NULL;
 }
 
 const char *object_function_beside(struct object *object, uint64_t address, int steps)

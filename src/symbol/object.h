@@ -50,6 +50,12 @@ const char *object_function(struct object *object, uint64_t address);
  */
 const char *object_name(struct object *object, uint64_t address);
 
+/*
+ * Name of the function that the entry of the linkage table at the address jumps to. NULL: none is
+ * there.
+ */
+const char *object_stub(struct object *object, uint64_t address);
+
 /* By the table of a Go program; false: it is none, or has nothing there. */
 bool object_go_place(struct object *object, uint64_t address, struct go_place *ret_place);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* asprintf */
 #include "symbol/symbolizer.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "symbol/code.h"
 #include "symbol/debug_info.h"
 #include "symbol/demangle.h"
@@ -342,6 +344,15 @@ static char *offset_name(const struct module *module, uint64_t address)
 	return strdup(text);
 }
 
+/* As gdb and objdump call an entry of the linkage table. */
+static char *stub_name(const char *function)
+{
+	cleanup_free char *name = demangle(function);
+	char *text;
+
+	return name && asprintf(&text, "%s@plt", name) >= 0 ? text : NULL;
+}
+
 /* Functions of one file of a C library that other files, or other C libraries, do not know. */
 #define NEIGHBORS_MAX 16
 
@@ -425,15 +436,18 @@ static int set_frame(const struct symbolizer *symbolizer, struct symbol_frame *f
 		     struct module *module, uint64_t address, const struct source_frame *source)
 {
 	frame->named = source->function;
-	frame->function =
-		source->function ? demangle(source->function) : offset_name(module, address);
+	frame->function = source->is_stub    ? stub_name(source->function)
+			  : source->function ? demangle(source->function)
+					     : offset_name(module, address);
 	frame->file = source->file ? strdup(source->file) : NULL;
 	frame->line = source->line;
 	frame->inlined = source->inlined;
 	frame->module = module->path;
 	frame->build_id = *module->build_id ? module->build_id : NULL;
-	frame->kind = kind_of_frame(symbolizer, module, frame, source->is_bare ? NULL : frame->file,
-				    address);
+	frame->kind = source->is_stub
+			      ? FRAME_KIND_STANDARD
+			      : kind_of_frame(symbolizer, module, frame,
+					      source->is_bare ? NULL : frame->file, address);
 	return frame->function && (frame->file || !source->file) ? 0 : -ENOMEM;
 }
 
@@ -482,6 +496,10 @@ static int look_up(struct symbolizer *symbolizer, struct module *module, uint64_
 	/* it has none in the DWARF, or that is in another file */
 	if (!source[count - 1].function)
 		source[count - 1].function = function_at(symbolizer, module, address);
+	if (!source[count - 1].function && module->object) {
+		source[count - 1].function = object_stub(module->object, address);
+		source[count - 1].is_stub = source[count - 1].function;
+	}
 	known->frames = calloc((size_t)count, sizeof(*known->frames));
 	if (!known->frames)
 		return -ENOMEM;

@@ -57,6 +57,9 @@ static void look_at(struct object *object, struct debug_info *info, uint64_t add
 	name = object_name(object, address);
 	if (name && !*name)
 		abort();
+	name = object_stub(object, address);
+	if (name && !*name)
+		abort();
 	if (object_function_start(object, address, &offset) && offset > address)
 		abort();
 	if (object_frame(object, address, &rule) && rule.base != FRAME_FROM_STACK &&

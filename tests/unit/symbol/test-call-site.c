@@ -50,6 +50,13 @@ static uint64_t jump(enum call_site_machine machine, const uint8_t *code, size_t
 	return call_site_jump(machine, BASE, read_program, &program);
 }
 
+static uint64_t slot(enum call_site_machine machine, const uint8_t *code, size_t size)
+{
+	struct program program = program_of(code, size);
+
+	return call_site_slot(machine, BASE, read_program, &program);
+}
+
 #define X86(what, ...)                                                                             \
 	what(CALL_SITE_X86_64, (const uint8_t[]){__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__}))
 #define ARM(what, ...)                                                                             \
@@ -155,6 +162,10 @@ static void jumps_of_x86(void **state)
 			 0x7f0000001234);
 	/* push %rbp */
 	assert_int_equal(X86(jump, 0x55, 0x48, 0x89, 0xe5), 0);
+	assert_int_equal(X86(slot, 0xff, 0x25, 0x7a, 0, 0, 0), BASE + 0x80);
+	assert_int_equal(X86(slot, 0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0x75, 0, 0, 0),
+			 BASE + 0x80);
+	assert_int_equal(X86(slot, 0xe9, 0xfb, 0xff, 0xff, 0xff), 0);
 }
 
 static void calls_of_arm(void **state)
@@ -176,6 +187,11 @@ static void calls_of_arm(void **state)
 	assert_int_equal(ARM(jump, 0xf0, 0xff, 0xff, 0xf0, 0x11, 0x42, 0x40, 0xf9), 0);
 	/* stp x29, x30, [sp, #-16]! */
 	assert_int_equal(ARM(jump, 0xfd, 0x7b, 0xbf, 0xa9), 0);
+	assert_int_equal(ARM(slot, 0x10, 0x00, 0x00, 0x90, 0x11, 0x42, 0x40, 0xf9), BASE + 0x80);
+	assert_int_equal(
+		ARM(slot, 0x5f, 0x24, 0x03, 0xd5, 0x10, 0x00, 0x00, 0x90, 0x11, 0x42, 0x40, 0xf9),
+		BASE + 0x80);
+	assert_int_equal(ARM(slot, 0x02, 0x00, 0x00, 0x14), 0);
 }
 
 static void futexes_without_a_name(void **state)

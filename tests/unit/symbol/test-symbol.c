@@ -116,6 +116,45 @@ CASE(functions_without_a_size_end_where_something_else_begins)
 	mappings_release(&mappings);
 }
 
+#define LINKED_BYTES (1 << 20)
+
+/* What this program calls of a library; what it calls itself has no entry. */
+CASE(entries_of_the_linkage_table_are_called_after_their_functions)
+{
+	struct symbolizer *symbolizer = symbolizer_new(NULL);
+	struct mappings mappings = {0};
+	struct objects objects = {0};
+	uint64_t own, from, entries = 0, last = 0;
+	struct object *object =
+		own_object(&mappings, &objects, (const void *)(uintptr_t)with_a_frame, &own);
+	struct symbol symbol;
+
+	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid(), 0), 0);
+	from = own > LINKED_BYTES ? own - LINKED_BYTES : 0;
+	for (uint64_t at = from; at < own + LINKED_BYTES; at += 4) {
+		const char *name = object_stub(object, at);
+
+		assert_true(!name || !object_function(object, at));
+		if (!name || strcmp(name, "getpid") != 0)
+			continue;
+		entries += at - last > 16;
+		last = at;
+		assert_int_equal(symbolizer_find(symbolizer,
+						 (uint64_t)(uintptr_t)with_a_frame + at - own,
+						 false, &symbol),
+				 0);
+		assert_string_equal(symbol.frames[0].function, "getpid@plt");
+		assert_true(symbol.frames[0].named);
+		assert_int_equal(symbol.frames[0].kind, FRAME_KIND_STANDARD);
+	}
+	assert_in_range(entries, 1, 2);
+	assert_null(object_stub(object, own));
+	assert_null(object_stub(object, ~0ULL));
+	symbolizer_free(symbolizer);
+	objects_release(&objects);
+	mappings_release(&mappings);
+}
+
 /* Two functions of 256 bytes from 0x1000 on; the first has two lines. */
 CASE(go_programs_have_a_table_of_their_own)
 {
@@ -518,6 +557,7 @@ int main(void)
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(functions_are_found_by_address),
 		cmocka_unit_test(functions_without_a_size_end_where_something_else_begins),
+		cmocka_unit_test(entries_of_the_linkage_table_are_called_after_their_functions),
 		cmocka_unit_test(functions_begin_where_the_tables_say),
 		cmocka_unit_test(one_object_serves_all_mappings),
 		cmocka_unit_test(frames_have_the_return_address),
