@@ -30,6 +30,17 @@ struct account_state {
 	struct wire_totals totals; /* up to since_ns */
 };
 
+/*
+ * A wait that is something else than snapshots have reported, from until_ns on: before that it
+ * stays what it was for them, or an interval would get less than nothing.
+ */
+struct account_was {
+	__u64 since_ns; /* of the wait */
+	__u64 until_ns;
+	struct wire_wait_site site;
+	__u32 pad;
+};
+
 /* Waits that have ended, for one reason: reasons.bpf.h. */
 struct account_reason {
 	__u64 ns;
@@ -58,6 +69,8 @@ struct account {
 	struct account_reason reasons[ACCOUNT_REASONS];
 	struct turn_parts parts;
 	__u64 read_ns; /* the snapshot instant the iterator last read it for; the iterator's own */
+	__u64 answered_since_ns; /* as asked_since_ns, and it had an answer; the iterator's own */
+	struct account_was was;
 	__u64 asked_snapshot; /* the snapshot for which it last asked for a site */
 	__u32 asked_count;    /* how often for that */
 	/* the kernel's own counts at origin_ns */
@@ -276,6 +289,28 @@ static __always_inline void totals_give_up(struct wire_totals *totals, __u64 sto
 	totals->ns[WIRE_STOLEN] += stolen_ns;
 	totals->ns[WIRE_IRQ] += irq_ns;
 	totals->ns[WIRE_RUNNABLE] += hidden_ns;
+}
+
+/*
+ * The wait from `since_ns` on, all of it in the totals of `state`, gives back what was reported as
+ * something else. Returns how much.
+ */
+static __always_inline __u64 totals_give_back(struct wire_totals *totals,
+					      const struct account_was *was, __u32 state,
+					      __u64 since_ns)
+{
+	__u32 reported = was->site.state;
+	__u64 ns = was->until_ns - since_ns;
+
+	if (was->since_ns != since_ns)
+		return 0;
+	barrier_var(state);
+	barrier_var(reported);
+	if (state >= WIRE_STATES || reported >= WIRE_STATES)
+		return 0;
+	totals->ns[state] -= ns;
+	totals->ns[reported] += ns;
+	return ns;
 }
 
 /* The snapshot's instant lies in a turn that has ended in the meantime. */

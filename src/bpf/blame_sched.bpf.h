@@ -13,6 +13,7 @@
 #include "bpf/connection.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/record.bpf.h"
+#include "bpf/sites.bpf.h"
 #include "bpf/throttle.bpf.h"
 
 /*
@@ -350,7 +351,7 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 	__u32 context = interrupt_context(waker);
 	struct blame_chain chain = {
 		.wait.key.count = 1,
-		.wait.from_ns = account->live.since_ns,
+		.wait.from_ns = site_counts_from(account),
 		.wait.to_ns = now_ns,
 	};
 	struct blame_wait *wait = &chain.wait;

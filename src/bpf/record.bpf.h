@@ -93,6 +93,7 @@ static __always_inline void record_fill(struct wire_thread *record, const struct
 	record->totals = state->totals;
 	if (state->site.state < WIRE_STATES)
 		record->totals.ns[state->site.state] += end_ns - state->since_ns;
+	totals_give_back(&record->totals, &account->was, state->site.state, state->since_ns);
 }
 
 #endif

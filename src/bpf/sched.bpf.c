@@ -137,9 +137,9 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
 	if (next.syscall >= 0)
 		account->last_call = next;
 	if (blame_on) {
-		/* of a futex it may turn out that it is one: site_correct() */
+		/* of others it may turn out that they are one: site_correct() */
 		bool for_lock = next.state == WIRE_LOCK || is_futex_wait(next) ||
-				next.state == WIRE_UNKNOWN;
+				next.state == WIRE_UNKNOWN || account->asked_since_ns == now_ns;
 
 		blame_wait_begins(task, account, for_lock, now_ns);
 		if (for_lock)
@@ -161,21 +161,39 @@ static __always_inline void count_transition(const struct account *account)
 }
 
 /*
+ * The wait from `since_ns` on has ended, after account_enter(). What of it was reported as
+ * something else stays that: how much. Not inlined: it is rare.
+ */
+static __noinline __u64 keep_reported(struct task_struct *task, struct account *account,
+				      __u32 state, __u64 since_ns)
+{
+	__u64 ns;
+
+	if (!task || !account)
+		return 0;
+	ns = totals_give_back(&account->live.totals, &account->was, state, since_ns);
+	if (ns)
+		reason_add(task, account, account->was.site, ns);
+	return ns;
+}
+
+/*
  * It ran, but was never seen to get its CPU: the switch was hidden. How long it ran, the kernel has
  * counted all the same, so only what it waited for before is not quite known.
  * What a snapshot may have reported already, of the time before its instant, stays as it is. Not
  * inlined: it is rare, and the way of all others is not to be longer for it.
  */
-static __noinline int catch_up(struct account *account, __u64 ran_ns, __u64 now_ns)
+static __noinline int catch_up(struct task_struct *task, struct account *account, __u64 ran_ns,
+			       __u64 now_ns)
 {
 	__u64 instant_ns = snapshot_ns;
-	__u64 least_ns, from_ns = now_ns - ran_ns, waited_ns;
+	__u64 least_ns, from_ns = now_ns - ran_ns, waited_ns, since_ns;
 	__u8 state;
 
-	if (!account)
+	if (!task || !account)
 		return 0;
 	count_transition(account);
-	least_ns = account->live.since_ns;
+	since_ns = least_ns = account->live.since_ns;
 	state = account->live.site.state;
 	if (account->frozen_ns != instant_ns && now_ns >= instant_ns && instant_ns > least_ns)
 		least_ns = instant_ns;
@@ -185,6 +203,8 @@ static __noinline int catch_up(struct account *account, __u64 ran_ns, __u64 now_
 		account, wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE), from_ns);
 	if (state == WIRE_RUNNABLE)
 		account_latency(account, waited_ns);
+	else
+		keep_reported(task, account, state, since_ns);
 	return 0;
 }
 
@@ -200,7 +220,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool 
 	ran_ns = task->se.sum_exec_runtime;
 	/* it runs, so the switch that let it was not seen */
 	if (account->live.site.state != WIRE_ON_CPU)
-		catch_up(account, ran_ns - account->ran_ns, now_ns);
+		catch_up(task, account, ran_ns - account->ran_ns, now_ns);
 	else
 		now_ns = account_end_turn(account, ran_ns, clock, now_ns);
 	/* of the ways through the turn's end, which differ by ranges, one is left to verify */
@@ -233,6 +253,17 @@ static __noinline int take_again(struct account *account, __u64 ran_ns, __u64 no
 	return 0;
 }
 
+/* It gets a CPU, but was never seen to be woken. */
+static __noinline int take_asleep(struct task_struct *task, struct account *account, __u32 state,
+				  __u64 since_ns)
+{
+	if (!task || !account)
+		return 0;
+	count_transition(account);
+	keep_reported(task, account, state, since_ns);
+	return 0;
+}
+
 static __always_inline void take_cpu(struct task_struct *task, struct task_struct *before,
 				     struct blame_cpu *cpu, const struct turn_clock *clock,
 				     enum switch_work work, __u64 now_ns)
@@ -260,7 +291,7 @@ static __always_inline void take_cpu(struct task_struct *task, struct task_struc
 	if (state == WIRE_RUNNABLE)
 		account_latency(account, spent_ns);
 	else if (state != WIRE_ON_CPU)
-		count_transition(account);
+		take_asleep(task, account, state, since_ns);
 	if (work == SWITCH_SPANS)
 		span_take_cpu(task, waited.detail == WIRE_DETAIL_THROTTLED ? NULL : before, account,
 			      state == WIRE_RUNNABLE ? spent_ns : 0, now_ns);
@@ -332,6 +363,9 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 		account_pay(account, waited.state, spent_ns);
 	if (account->was_frozen)
 		spent_ns -= freeze_end_wait(task, account, waited.state, since_ns);
+	if (corrected)
+		spent_ns -= turn_smaller(spent_ns,
+					 keep_reported(task, account, waited.state, since_ns));
 	reason_add(task, account, waited, spent_ns);
 	account->live.totals.woken++;
 	return 0;

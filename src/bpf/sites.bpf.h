@@ -7,8 +7,8 @@
  *
  * The hooks ask for an unexplained address through the ring; until the answer the futex itself
  * decides, where it can, else the wait is not known. The answer also corrects a wait that goes on,
- * as long as no snapshot has reported it: so a thread that has been parked since before dwell began
- * is right from the first interval.
+ * from the last snapshot on that has reported it: so a thread that has been parked since before
+ * dwell began is right from the first interval.
  *
  * A lock may be a wait for events as well: PostgreSQL's backends wait in epoll_wait() for work, and
  * for a row that another one has locked; or for a condition variable, as MySQL's for tables, and
@@ -44,9 +44,6 @@ struct {
 
 /* Bits of a return address that are of the address: others may be a signature (arm64). */
 const volatile __u64 code_address_mask __weak = ~0ULL;
-
-/* The last snapshot that was reported. */
-volatile __u64 reported_ns __weak = 0;
 
 struct site_walk {
 	struct site_key key;
@@ -312,41 +309,71 @@ static __always_inline void site_ask_seeded(struct task_struct *task, struct acc
 }
 
 /*
- * Puts an answer into the wait that asked for it, unless a snapshot has reported the wait already.
- * At the end of the wait by the hook, before that by the iterator; the hooks do not lock, but
- * replace the word the iterator compares, or have not touched it.
+ * Puts an answer into the wait that asked for it; what snapshots have reported of the wait stays as
+ * it was. At the end of the wait by the hook, before that by the iterator; the hooks do not lock,
+ * but replace the word the iterator compares, or have not touched it. False: there is none.
  */
-static __attribute__((noinline)) void site_take_answer(struct task_struct *task,
-						       struct account *account)
+static __attribute__((noinline)) int site_take_answer(struct task_struct *task,
+						      struct account *account)
 {
 	union {
 		struct wire_wait_site site;
 		__u32 word;
 	} before, after;
 	struct site_answer *answer;
-	__u64 since_ns = account->live.since_ns;
+	__u64 since_ns = account->live.since_ns, reported_ns = account->read_ns;
 	__u32 tid = tid_of(task);
 
+	barrier(); /* a snapshot that reads the wait later puts the answer in first */
 	answer = bpf_map_lookup_elem(&site_answers, &tid);
 	before.site = account->live.site;
-	if (!answer || answer->since_ns != since_ns ||
-	    (!is_futex_wait(before.site) && before.site.state != WIRE_UNKNOWN &&
-	     !is_event_wait(task, account, before.site)))
-		return;
+	if (!answer || answer->since_ns != since_ns)
+		return false;
+	if (!is_futex_wait(before.site) && before.site.state != WIRE_UNKNOWN &&
+	    !is_event_wait(task, account, before.site))
+		return true;
 	after.site = site_where(before.site, answer->verdict);
-	if (after.word != before.word)
-		__sync_val_compare_and_swap((__u32 *)&account->live.site, before.word, after.word);
+	if (after.word == before.word)
+		return true;
+	if (since_ns < reported_ns) {
+		account->was.until_ns = reported_ns;
+		account->was.site = before.site;
+		/* full barrier: complete before the wait has another site */
+		__sync_lock_test_and_set(&account->was.since_ns, since_ns);
+	}
+	__sync_val_compare_and_swap((__u32 *)&account->live.site, before.word, after.word);
+	return true;
 }
 
-/* True: the site may be another one than before. */
+/* In the hooks that end a wait. True: the site may be another one than before. */
 static __always_inline bool site_correct(struct task_struct *task, struct account *account)
 {
 	/* one compare for nearly all waits; the rest stays out of the hot path */
-	if (account->asked_since_ns != account->live.since_ns ||
-	    account->live.since_ns <= reported_ns)
+	if (account->asked_since_ns != account->live.since_ns)
 		return false;
 	site_take_answer(task, account);
 	return true;
+}
+
+/* In the iterator, of a wait that may go on. True: the site is another one than before. */
+static __always_inline bool site_correct_open(struct task_struct *task, struct account *account)
+{
+	__u64 since_ns = account->asked_since_ns;
+	__u32 before = *(const volatile __u32 *)&account->live.site;
+
+	if (since_ns != account->live.since_ns || since_ns == account->answered_since_ns ||
+	    !site_take_answer(task, account))
+		return false;
+	account->answered_since_ns = since_ns;
+	return before != *(const volatile __u32 *)&account->live.site;
+}
+
+/* From when on the wait counts as what it is. */
+static __always_inline __u64 site_counts_from(const struct account *account)
+{
+	__u64 since_ns = account->live.since_ns;
+
+	return account->was.since_ns == since_ns ? account->was.until_ns : since_ns;
 }
 
 #endif

@@ -551,8 +551,12 @@ int snapshot(struct bpf_iter__task *ctx)
 			seed(task);
 		return 0;
 	}
-	if (seeding_only || is_skipped(account))
+	if (seeding_only)
 		return 0;
+	if (is_skipped(account)) {
+		site_correct_open(task, account);
+		return 0;
+	}
 	if (account->origin_ns >= instant_ns || account->live.site.state >= WIRE_STATES) {
 		if (leaves)
 			leave_cgroup(task, account);
@@ -563,7 +567,7 @@ int snapshot(struct bpf_iter__task *ctx)
 		account->tid = tid_of(task);
 		account->pid = pid_of(task);
 	}
-	bool corrected = site_correct(task, account);
+	bool corrected = site_correct_open(task, account);
 
 	if (corrected && profile_states)
 		profile_correct(task, account->live.site);

@@ -416,7 +416,6 @@ static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct
 	result = walk(session, sink, error);
 	if (result < 0)
 		return result;
-	session->bpf->bss->reported_ns = *ret_instant_ns;
 	wait_sites_forget(session->wait_sites);
 	lock_holders_ask(&session->lock_holders, session->wait_sites, *ret_instant_ns);
 	result = report_hostile(session, sink);

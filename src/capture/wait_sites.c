@@ -14,8 +14,8 @@
 #define ASKED_MAX     128 /* of the helper at once */
 /*
  * Reading a large file's symbols takes long; a snapshot must not wait for many of them. The first
- * round may: only there can the waits that began before dwell still be corrected. None waits long
- * for a single question, of a file or a memory that does not answer.
+ * round may: it is about the waits that began before dwell, which are right then from the first
+ * interval on. None waits long for a single question, of a file or a memory that does not answer.
  */
 #define FIRST_ANSWER_NS (2 * NS_PER_S)
 #define SINGLE_NS	(20 * NS_PER_MS)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Each way in which a library waits is recognized, whatever it was built with; where nothing has a name it is unknown, and never wrong."""
+import json
 import os
 import pathlib
 import shutil
@@ -9,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import DWELL, parse, run, totals
+from conftest import DWELL, lost, parse, run, totals
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
 C, RUST = FIXTURES / "library-waits.c", FIXTURES / "library-waits.rs"
@@ -231,6 +232,45 @@ def test_an_answer_that_comes_late_counts(tmp_path):
     for pid in helpers:
         os.kill(pid, signal.SIGCONT)
     judge(process.communicate(timeout=60)[0], False)
+
+
+def of_waits(interval, but=()):
+    """Rows of threads that are called by what they wait for, of other processes than some: their name to what they were in."""
+    rows = [row for row in interval["threads"] if "=" in row["comm"] and row["pid"] not in but and not row["exited"]]
+    return {row["comm"]: {state: ns for state, ns in row["states_ns"].items() if ns and state not in ON_QUEUE} for row in rows}
+
+
+def test_an_answer_that_comes_after_reports_counts_from_then_on(tmp_path):
+    """A wait that was already reported as something else, as it is at the start of dwell: what was reported stays."""
+    program = build_it("glibc-postgres", tmp_path)
+    script = f"{program} & first=$!; read line; kill $first; exec {program}"
+    process = subprocess.Popen([DWELL, "top", "-a", "--blame", "-i", "200ms", "--format", "json", "--", "sh", "-c", script],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # fmt: skip
+    lines = []
+
+    def interval():
+        lines.append(process.stdout.readline())
+        return json.loads(lines[-1])
+
+    # it has answered once: from now on no snapshot waits for it
+    while "lock" not in of_waits(interval()).get("row=lock", {}):
+        pass
+    first, helpers = await_processes(process.pid, "postgres"), await_processes(process.pid, "dwell-helper")
+    for pid in helpers:
+        os.kill(pid, signal.SIGSTOP)
+    print(file=process.stdin, flush=True)
+    while "idle" not in of_waits(interval(), but=first).get("row=lock", {}):
+        pass
+    for pid in helpers:
+        os.kill(pid, signal.SIGCONT)
+    while "idle" in of_waits(interval(), but=first).get("row=lock", {}):
+        assert len(lines) < 100
+    lines += process.stdout.readlines()
+    intervals, ended = parse("".join(lines))
+    assert process.wait() == ended["status"] == 0 and lost(intervals) == 0
+    at_last = next(seen for seen in map(lambda interval: of_waits(interval, but=first), reversed(intervals)) if seen)
+    assert len(at_last) == 16
+    assert all(set(states) <= {way.partition("=")[2]} for way, states in at_last.items()), at_last
 
 
 @pytest.mark.parametrize("build", ["glibc", "glibc-static-stripped", "musl", "musl-static-stripped", "rust"])
