@@ -9,6 +9,9 @@
  */
 #define REASONS_COVER 0.9
 
+/* Programs and their states; reasons, culprits and code. */
+#define FAMILIES 2
+
 static bool is_measured(const struct shares *shares, uint32_t program, enum state state)
 {
 	uint32_t unmeasured = program < shares->program_count ? shares->unmeasured[program] : 0;
@@ -167,6 +170,12 @@ static void add_programs(struct share_comparison *comparison)
 	}
 }
 
+/* What a program did in all, and in a state; the others are parts of that. */
+static bool is_whole(const struct share_row *row)
+{
+	return row->key->level == SHARE_PROGRAM || row->key->level == SHARE_STATE;
+}
+
 static int by_p(const void *left, const void *right)
 {
 	double a = (*(struct share_row *const *)left)->p,
@@ -175,24 +184,41 @@ static int by_p(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* Holm: the k-th smallest of m is multiplied by m - k + 1, and none is below those before. */
+/*
+ * Holm: the k-th smallest of m is multiplied by m - k + 1, and none is below those before. By
+ * FAMILIES as well, of which each has as large a part of the error that all together may make.
+ */
+static void adjust_family(struct share_row **tested, size_t count)
+{
+	double largest = 0;
+
+	qsort(tested, count, sizeof(*tested), by_p);
+	for (size_t i = 0; i < count; i++) {
+		double adjusted = tested[i]->p * (double)(FAMILIES * (count - i));
+
+		largest = fmax(largest, fmin(adjusted, 1));
+		tested[i]->adjusted = largest;
+	}
+}
+
 static int adjust(struct share_comparison *comparison)
 {
 	cleanup_free struct share_row **tested =
 		reallocarray(NULL, comparison->count + 1, sizeof(*tested));
-	double largest = 0;
 
 	if (!tested)
 		return -ENOMEM;
-	for (size_t i = 0; i < comparison->count; i++)
-		if (!isnan(comparison->rows[i].p))
-			tested[comparison->tested++] = &comparison->rows[i];
-	qsort(tested, comparison->tested, sizeof(*tested), by_p);
-	for (size_t i = 0; i < comparison->tested; i++) {
-		double adjusted = tested[i]->p * (double)(comparison->tested - i);
+	for (int family = 0; family < FAMILIES; family++) {
+		size_t count = 0;
 
-		largest = fmax(largest, fmin(adjusted, 1));
-		tested[i]->adjusted = largest;
+		for (size_t i = 0; i < comparison->count; i++) {
+			struct share_row *row = &comparison->rows[i];
+
+			if (!isnan(row->p) && is_whole(row) == !family)
+				tested[count++] = row;
+		}
+		adjust_family(tested, count);
+		comparison->tested += count;
 	}
 	return 0;
 }
@@ -258,11 +284,10 @@ static bool state_moved(const struct share_comparison *comparison, const struct 
 		      SHARE_GATE_ABSOLUTE);
 }
 
-static double gate_of(const struct share_comparison *comparison, const struct share_key *key)
+static double gate_of(const struct share_comparison *comparison, const struct share_row *row)
 {
-	bool is_part = key->level != SHARE_PROGRAM && key->level != SHARE_STATE;
-
-	return is_part && !state_moved(comparison, key) ? SHARE_GATE_SHIFT : SHARE_GATE_ABSOLUTE;
+	return is_whole(row) || state_moved(comparison, row->key) ? SHARE_GATE_ABSOLUTE
+								  : SHARE_GATE_SHIFT;
 }
 
 static enum share_verdict judge(const struct share_comparison *comparison,
@@ -272,7 +297,7 @@ static enum share_verdict judge(const struct share_comparison *comparison,
 
 	if (isnan(row->change))
 		return SHARE_IS_UNKNOWN;
-	if (!passes(row->change, row->relative, gate_of(comparison, row->key)))
+	if (!passes(row->change, row->relative, gate_of(comparison, row)))
 		return SHARE_IS_SAME;
 	if (share_comparison_is_short(comparison) || may_be_anyone(comparison, row))
 		return SHARE_IS_UNDECIDED;

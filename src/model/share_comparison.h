@@ -5,7 +5,10 @@
  * (model/batches.h), with S. Holm's correction for the many rows ("A simple sequentially rejective
  * multiple test procedure", Scandinavian Journal of Statistics 6, 1979): whatever the rows have to
  * do with each other, all verdicts together are wrong by chance in at most SHARE_SIGNIFICANT of
- * comparisons.
+ * comparisons. Half of that is for programs and their states, which are corrected by themselves: of
+ * reasons, culprits and code there may be hundreds, and the more of them are recorded, the less
+ * would be found of the states, which a person asks about first. Neither family waits for what the
+ * other one decides, so the halves add up, and a state may have another cause without being longer.
  */
 #ifndef DWELL_MODEL_SHARE_COMPARISON_H
 #define DWELL_MODEL_SHARE_COMPARISON_H
@@ -60,7 +63,7 @@ struct share_row {
 	double change;	 /* of the shares; NAN: not known in both */
 	double relative; /* change / A's share; INFINITY: from 0 to something */
 	double p;	 /* NAN: not tested */
-	double adjusted; /* for the number of rows tested; NAN as well */
+	double adjusted; /* for the number of rows of its family; NAN as well */
 };
 
 /* What each program did, by its number. */

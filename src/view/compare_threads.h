@@ -42,7 +42,7 @@ extern const struct schema compare_threads_schema;
 void compare_threads_table(struct output *out, const struct thread_comparison *pair);
 
 /* "postgres waits 2.1 times as long for a CPU: 18 % -> 38 % of the time; …" of a row of a state;
- * of another, whose state is not worse, "postgres waits for locks no longer than before, but …" */
+ * of a part of one that is not worse, "postgres waits for locks no longer than before, but …" */
 void compare_threads_sentence(struct output *out, const struct share_comparison *comparison,
 			      const struct share_row *row);
 

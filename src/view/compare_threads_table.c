@@ -268,7 +268,8 @@ void compare_threads_table(struct output *out, const struct thread_comparison *p
 	if (verdicts[SHARE_IS_UNKNOWN])
 		output_format(out, ", %zu not measured in both", verdicts[SHARE_IS_UNKNOWN]);
 	if (parts)
-		output_format(out, "; in states that did not get worse, %zu cause%s did", parts,
-			      parts == 1 ? "" : "s");
+		output_format(out,
+			      "; in states that are not among the worse, %zu cause%s got worse",
+			      parts, parts == 1 ? "" : "s");
 	output_char(out, '\n');
 }

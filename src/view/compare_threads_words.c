@@ -168,20 +168,23 @@ static void write_threads(struct output *out, const struct share_comparison *com
 		output_string(out, "; it did not run in A");
 }
 
-/* The state is not worse, but something in it. */
+/* The state is not worse by more than chance, but something in it. */
 static void write_shift(struct output *out, const struct share_comparison *comparison,
 			const struct share_row *row)
 {
 	const struct share_row *state = share_comparison_state(comparison, row);
-	bool no_longer = state && (state->change < SHARE_GATE_ABSOLUTE ||
-				   state->relative < SHARE_GATE_RELATIVE);
 	char name[NAME_COLUMNS * 4 + 1];
 
 	compare_threads_name(name, sizeof(name), comparison, row->key->program);
 	output_format(out, "%s ", name);
 	write_state(out, row, "");
-	output_string(out, no_longer ? " no longer than before, but with another cause"
-				     : " with another cause than before");
+	if (state &&
+	    (state->change < SHARE_GATE_ABSOLUTE || state->relative < SHARE_GATE_RELATIVE)) {
+		output_string(out, " no longer than before, but with another cause");
+	} else if (state) {
+		write_shares(out, state);
+		output_string(out, ", which alone may be chance");
+	}
 	write_cause(out, comparison, row);
 	output_char(out, '\n');
 }

@@ -87,7 +87,7 @@ def test_what_the_holder_of_a_lock_does_instead(measured):
     assert "ended by victim itself, meanwhile cpu" in table and "victim            sleep" not in table
     # what is worse above is no contradiction to the count of states below
     (lock,) = rows(comparison, level="state", state="lock", program="victim")
-    assert ("in states that did not get worse, " in table.splitlines()[-1]) == (lock["verdict"] not in ("new", "worse")), table
+    assert ("in states that are not among the worse, " in table.splitlines()[-1]) == (lock["verdict"] not in ("new", "worse")), table
 
 
 @pytest.mark.measures

@@ -658,6 +658,48 @@ CASE(many_rows_make_chance_less_surprising)
 	end(&pair);
 }
 
+/* A state that rose, in noise, with as many functions recorded. */
+static struct share_row state_beside(int functions)
+{
+	uint32_t random = 4711;
+	struct pair pair;
+	struct share_row row;
+
+	begin(&pair);
+	for (int side = 0; side < 2; side++)
+		for (int i = 0; i < 12; i++) {
+			double ms = (side ? 42 : 20) + noise(&random) * 38;
+			struct row waits =
+				waiting(1, "db", STATE_LOCK, (uint64_t)(ms * (double)MS), 100 * MS);
+
+			add(&pair, side, 100 * MS, &waits, 1, NULL, 0);
+			for (int k = 0; k < functions; k++) {
+				char name[8];
+
+				snprintf(name, sizeof(name), "f%d", k);
+				assert_int_equal(shares_add_code(&pair.sides[side], "db",
+								 STATE_LOCK, name, MS / 10),
+						 0);
+			}
+		}
+	compare(&pair);
+	row = *find(&pair, SHARE_STATE, "db", STATE_LOCK);
+	end(&pair);
+	return row;
+}
+
+CASE(what_else_is_recorded_takes_nothing_from_the_states)
+{
+	struct share_row alone = state_beside(0), beside = state_beside(150);
+
+	assert_int_equal(alone.verdict, SHARE_IS_WORSE);
+	assert_int_equal(beside.verdict, SHARE_IS_WORSE);
+	assert_true(alone.p == beside.p && alone.adjusted == beside.adjusted);
+	/* of three rows, and one of two families */
+	assert_true(alone.adjusted <= 6 * alone.p && alone.adjusted > 3 * alone.p);
+	assert_true(150 * alone.p > SHARE_SIGNIFICANT);
+}
+
 CASE(more_programs_than_can_be_kept_are_not_called_gone)
 {
 	struct pair pair;
@@ -761,6 +803,7 @@ int main(void)
 		cmocka_unit_test(reasons_are_compared_where_they_cover_the_state),
 		cmocka_unit_test(reasons_of_before_the_baseline_are_not_counted),
 		cmocka_unit_test(many_rows_make_chance_less_surprising),
+		cmocka_unit_test(what_else_is_recorded_takes_nothing_from_the_states),
 		cmocka_unit_test(more_programs_than_can_be_kept_are_not_called_gone),
 		cmocka_unit_test(workers_of_the_kernel_are_one_program),
 		cmocka_unit_test(a_program_is_worse_by_what_it_lost_in_all),

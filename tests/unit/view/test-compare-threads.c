@@ -108,11 +108,49 @@ CASE(a_name_that_is_cut_says_so)
 	end(&made);
 }
 
+/* It waits for a lock in `rest`, as long as chance has it, and in B for 5 ms of 100 in `added`,
+ * too. */
+static void add_part(struct made *made, int side, int rest_ms)
+{
+	uint64_t rest_ns = (uint64_t)rest_ms * MS, added_ns = side ? 5 * MS : 0;
+	struct row row = {
+		.tid = 1, .pid = 1, .threads = 1, .observed_ns = 100 * MS, .process = "db"};
+	struct interval interval = {
+		.end_ns = 100 * MS, .rows = &row, .row_count = 1, .session = &made->session};
+
+	row.states_ns[STATE_LOCK] = rest_ns + added_ns;
+	row.states_ns[STATE_IDLE] = 100 * MS - rest_ns - added_ns;
+	assert_int_equal(shares_add(&made->sides[side], &interval), 0);
+	assert_int_equal(shares_add_code(&made->sides[side], "db", STATE_LOCK, "rest", rest_ns), 0);
+	if (added_ns)
+		assert_int_equal(
+			shares_add_code(&made->sides[side], "db", STATE_LOCK, "added", added_ns),
+			0);
+}
+
+CASE(what_may_be_chance_is_not_denied)
+{
+	struct made made;
+	const char *said;
+
+	begin(&made);
+	for (int i = 0; i < 20; i++)
+		for (int side = 0; side < 2; side++)
+			add_part(&made, side, 20 + i * 7 % 20 * 2 + side * (i % 3));
+	said = table(&made);
+	assert_non_null(strstr(said,
+			       "db waits for locks: 39 % -> 45 % of the time, which alone may "
+			       "be chance; in added (+5.0 %)"));
+	assert_non_null(strstr(said, "in states that are not among the worse, 1 cause got worse"));
+	end(&made);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(what_a_culprit_did_meanwhile_is_not_cut),
 		cmocka_unit_test(a_name_that_is_cut_says_so),
+		cmocka_unit_test(what_may_be_chance_is_not_denied),
 	};
 
 	return cmocka_run_group_tests(cases, NULL, NULL);
