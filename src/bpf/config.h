@@ -436,7 +436,8 @@ struct span_stack {
 	 * the kernel's epoll file */
 	__u64 span_ns;
 	__u64 weight_ns; /* time it stands for */
-	__u64 switches;	 /* of SPAN_STACK_ASLEEP: while they are the same, so is its stack */
+	/* of SPAN_STACK_ASLEEP and _AWAY: while they are the same, so is its stack; 0: not known */
+	__u64 switches;
 	__u64 thread_start_ns;
 	__u64 process_start_ns; /* of its leader: a reused pid is another process */
 	__u32 pid;
@@ -454,7 +455,7 @@ struct span_stack {
 	__u32 user_bytes;
 	__u32 python_count;
 	__u64 user_end;				   /* the stack's, where it was known; else 0 */
-	__u64 thread_pointer;			   /* of SPAN_STACK_ASLEEP */
+	__u64 thread_pointer;			   /* of SPAN_STACK_ASLEEP and _AWAY */
 	struct python_place python[PYTHON_FRAMES]; /* innermost first */
 	__u8 user[SPAN_USER_BYTES];		   /* memory from frame.stack - SPAN_RED_ZONE on */
 };

@@ -168,6 +168,8 @@ static __attribute__((noinline, unused)) int profile_send_stack(void *ctx, struc
 	stack->weight_ns = 0;
 	stack->worker_tid = tid_of(task);
 	stack->of = of;
+	stack->switches = of == SPAN_STACK_AWAY ? task->nvcsw + task->nivcsw : 0;
+	stack->thread_pointer = arch_thread_pointer(task);
 	stack->site = *site;
 	if (is_kernel_thread(task)) {
 		stack->frame = (struct site_frame){};

@@ -19,6 +19,29 @@ struct {
 	__type(value, struct python_layout);
 } pythons __weak SEC(".maps");
 
+/* Of the program that it runs now; NULL: not known. */
+static __always_inline struct python_layout *python_layout_of(const struct task_struct *task,
+							      __u32 pid)
+{
+	struct python_layout *layout = bpf_map_lookup_elem(&pythons, &pid);
+
+	return layout && layout->exec_id && layout->exec_id != task->self_exec_id ? NULL : layout;
+}
+
+/* What is forked has its interpreter where its parent has it, until it runs another program. */
+static __always_inline void python_inherit(struct task_struct *parent, struct task_struct *child)
+{
+	__u32 from = pid_of(parent), to = pid_of(child);
+	const struct python_layout *layout = from == to ? NULL : python_layout_of(parent, from);
+	struct python_layout copy;
+
+	if (!layout)
+		return;
+	copy = *layout;
+	copy.exec_id = child->self_exec_id;
+	bpf_map_update_elem(&pythons, &to, &copy, BPF_ANY);
+}
+
 /* 0: it cannot be read now. */
 static __always_inline __u64 python_word(__u64 address)
 {
@@ -67,8 +90,7 @@ static long python_next_frame(__u32 index, struct python_walk *walk)
 static __attribute__((noinline, unused)) int python_fill(struct task_struct *task,
 							 struct span_stack *stack)
 {
-	__u32 pid = pid_of(task);
-	struct python_walk walk = {.layout = bpf_map_lookup_elem(&pythons, &pid), .stack = stack};
+	struct python_walk walk = {.layout = python_layout_of(task, pid_of(task)), .stack = stack};
 
 	stack->python_count = 0;
 	if (!can_loop || !walk.layout)

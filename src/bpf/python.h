@@ -18,7 +18,7 @@ struct python_layout {
 	__u32 is_indirect; /* whether it is */
 	__u32 previous;	   /* frame */
 	__u32 code, instruction, owner;
-	__u32 pad;
+	__u32 exec_id; /* of the program it is of, as in struct span_stack; 0: not known */
 };
 
 #define PYTHON_FRAMES  96  /* of a stack */

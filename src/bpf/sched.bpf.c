@@ -390,8 +390,10 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		account_new_thread(child);
 	if (watch_beside && !(account && !account->is_beside && inherits_target(parent, child)))
 		mark_beside(child);
-	if (profile_states && account_of(child))
+	if (profile_states && account_of(child)) {
 		profile_make(child);
+		python_inherit(parent, child);
+	}
 	if (span_lives && account_of(child) && worker_of(parent)) {
 		struct worker *worker = worker_make(child);
 

@@ -25,6 +25,7 @@ struct reader_process {
 	bool is_known;			    /* its map could be read */
 	struct python *python;		    /* NULL: it runs no interpreter */
 	bool is_python_dropped;		    /* to have room for others' */
+	uint64_t layout_ns;		    /* when it was last asked for, until it was sent */
 	bool is_layout_sent;		    /* of that */
 	unsigned int attached;		    /* how often it was */
 	uint64_t attached_ns, attaching_ns; /* when last, and what CPU time it took */

@@ -361,6 +361,7 @@ static int take_answer(struct span_stacks *stacks, const void *bytes, size_t len
 	memcpy(stacks->unanswered, answer.unanswered, sizeof(stacks->unanswered));
 	answer.program_32_bit[sizeof(answer.program_32_bit) - 1] = '\0';
 	memcpy(stacks->program_32_bit, answer.program_32_bit, sizeof(stacks->program_32_bit));
+	answer.python.exec_id = asked->exec_id;
 	/* of very many, those that have not run for longest are forgotten */
 	if (answer.python.threads && stacks->pythons_fd >= 0)
 		(void)bpf_map_update_elem(stacks->pythons_fd, &asked->pid, &answer.python, BPF_ANY);

@@ -82,8 +82,10 @@ static void add_symbol(const struct reading *reading, const struct symbol *symbo
 /* Who asks has to know where an interpreter keeps its frames, for the kernel side to read them. */
 static void send_layout(const struct reading *reading, struct reader_process *process)
 {
-	if (process->python && !process->is_layout_sent)
-		process->is_layout_sent = python_layout(process->python, &reading->answer->python);
+	if (!process->python || process->is_layout_sent)
+		return;
+	process->is_layout_sent = python_layout(process->python, &reading->answer->python);
+	process->layout_ns = clock_monotonic_ns();
 }
 
 /* *ret_count 0: the process had ended before its map was read, so no address says anything. */
@@ -227,6 +229,23 @@ static void add_mixed(const struct reading *reading, const struct symbol *symbol
 	add_python(reading, stack, true);
 }
 
+/* From when the layout is sent, the kernel side has it so soon. */
+#define LAYOUT_TAKEN_NS NS_PER_S
+
+/*
+ * The kernel side could not read its frames, as it had no layout: they are still what they were
+ * while the wait that the thread has begun goes on. A program may begin with a long one.
+ */
+static bool is_before_layout(const struct reader_process *process,
+			     const struct stack_question *question)
+{
+	const struct span_stack *raw = &question->stack;
+
+	return question->head.kind == STACK_COPIED && raw->of == SPAN_STACK_AWAY &&
+	       question->head.switches && !raw->python_count &&
+	       raw->header.time_ns < process->layout_ns + LAYOUT_TAKEN_NS;
+}
+
 /* Of the thread, as the kernel side has read them, or as they are while it sleeps. False: it did
  * not any more. */
 static bool find_python(const struct reader_process *process, const struct stack_question *question,
@@ -241,12 +260,15 @@ static bool find_python(const struct reader_process *process, const struct stack
 	ret_stack->count = ret_stack->at = 0;
 	if (!process->python || !process->is_layout_sent)
 		return true;
-	if (question->head.kind == STACK_ASLEEP) {
+	if (question->head.kind == STACK_ASLEEP || is_before_layout(process, question)) {
 		places = asleep;
 		count = python_read(process->python, raw->tid, raw->thread_pointer,
 				    question->head.switches, asleep);
-		if (count == PYTHON_MOVED)
-			return false;
+		if (count == PYTHON_MOVED) {
+			if (question->head.kind == STACK_ASLEEP)
+				return false;
+			count = 0;
+		}
 	}
 	for (size_t i = 0; i < count && i < PYTHON_FRAMES && wrong <= PYTHON_WRONG_MAX; i++) {
 		ret_stack->kinds[i] = python_kind(process->python, &places[i]);

@@ -24,7 +24,8 @@ enum stack_question_kind {
 struct stack_question {
 	struct stack_question_head {
 		uint64_t kind;
-		uint64_t switches; /* of STACK_ASLEEP: while they are the same, its stack is */
+		/* while they are the same, the thread's stack is; 0: not known */
+		uint64_t switches;
 	} head;
 	struct span_stack stack; /* cut off behind its bytes */
 };

@@ -166,6 +166,45 @@ def test_a_command_from_its_beginning(tmp_path):
     assert spent.get("works", 0) > 1_000_000_000, spent
 
 
+def profile_of_command(tmp_path, text):
+    """What a program that begins while it is watched sleeps in: the functions of each stack there is, and how long."""
+    (tmp_path / "it.py").write_text(text)
+    done = run("profile", "--state", "waits", "--format", "json", "-o", tmp_path / "it.json", "--", "/usr/bin/python3", tmp_path / "it.py")
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "it.json").read_text())
+    return [({frame["function"] for frame in frames}, ns) for state, frames, ns in stacks_of(result) if state == "sleep" and frames]
+
+
+def test_a_wait_that_a_program_begins_with(tmp_path):
+    """Its stack was copied before dwell knew where the interpreter keeps its frames: they are read while the wait goes on."""
+    stacks = profile_of_command(tmp_path, "import time\ndef waits():\n\ttime.sleep(2)\nwaits()\n")
+    assert stacks and all("waits" in functions for functions, _ in stacks), stacks
+
+
+FORKING = """
+import os, time
+def first():
+    for _ in range(4): time.sleep(0.01)
+def last():
+    for _ in range(60): time.sleep(0.01)
+def child():
+    first(); last()
+time.sleep(1.5)
+for _ in range(5):
+    if not os.fork():
+        child()
+        os._exit(0)
+for _ in range(5): os.wait()
+"""
+
+
+def test_forked_children_have_functions_from_the_first_sample_on(tmp_path):
+    """They have their interpreter where the parent has it."""
+    stacks = profile_of_command(tmp_path, FORKING)
+    seen = {next((name for name in ("first", "last", "<module>") if name in functions), None) for functions, _ in stacks}
+    assert seen == {"first", "last", "<module>"}, stacks
+
+
 #: Two that compute have the interpreter lock by turns, one that sleeps in between wants it, too; the others wait for work.
 LOCKED = """
 import queue, socket, threading, time
