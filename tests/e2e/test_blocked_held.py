@@ -27,6 +27,7 @@ def held(program, name, seconds):
 LOOPS = {"libuv": (programs.Libuv,), "libevent": (programs.Libevent,), "asio": (programs.Asio, 4), "asyncio": (programs.Asyncio,), "uvloop": (programs.Asyncio, "uvloop")}
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(
     "loop, name",
     [("libuv", "sleep"), ("libuv", "spin"), ("libevent", "sleep"), ("asio", "spin"), ("asio", "lock"), ("asyncio", "sleep"), ("asyncio", "lock"), ("uvloop", "spin")],
