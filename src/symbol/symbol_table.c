@@ -23,24 +23,30 @@ static void sort(struct function *items, size_t count)
 		qsort(items, count, sizeof(*items), by_start);
 }
 
-/* The best of those that start last at or below the address; NULL: all start behind it. */
-static const struct function *last_at(const struct function *items, size_t count, uint64_t address)
+/* How many start below the address, or also at it. */
+static size_t count_below(const struct function *items, size_t count, uint64_t address,
+			  bool also_at)
 {
 	size_t low = 0, high = count;
 
-	while (low < high) { /* the first that starts behind the address */
+	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (items[middle].start <= address)
+		if (items[middle].start < address || (also_at && items[middle].start == address))
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (!low)
-		return NULL;
-	while (low > 1 && items[low - 2].start == items[low - 1].start)
-		low--;
-	return &items[low - 1];
+	return low;
+}
+
+/* The best of those that start last at or below the address; NULL: all start behind it. */
+static const struct function *last_at(const struct function *items, size_t count, uint64_t address)
+{
+	size_t begun = count_below(items, count, address, true);
+
+	/* a hostile file may have any number with the same start */
+	return begun ? &items[count_below(items, begun, items[begun - 1].start, false)] : NULL;
 }
 
 const struct function *symbol_table_function(const struct symbol_table *table, uint64_t address)
@@ -137,10 +143,13 @@ static void end_functions(struct symbol_table *table, bool is_whole)
 	}
 }
 
+/* Longer names are not looked at to their end: a hostile file may have many. */
+#define OWNER_BYTES 1024
+
 /* As assemblers name what is local to a function: `function.loop`. */
 static bool is_part_of(const struct function *label, const struct function *owner)
 {
-	size_t length = owner && owner->name ? strlen(owner->name) : 0;
+	size_t length = owner->name ? strnlen(owner->name, OWNER_BYTES) : 0;
 
 	return length && label->name && !strncmp(label->name, owner->name, length) &&
 	       label->name[length] == '.';
@@ -149,14 +158,18 @@ static bool is_part_of(const struct function *label, const struct function *owne
 /* Those that are in functions, or in code that another label names. */
 static void drop_inner_labels(struct symbol_table *table)
 {
-	size_t kept = 0;
+	const struct function *last = NULL; /* the best of those that have begun last */
+	size_t kept = 0, begun = 0;
 
 	for (size_t i = 0; i < table->label_count; i++) {
-		const struct function *label = &table->labels[i],
-				      *function = symbol_table_function(table, label->start);
+		const struct function *label = &table->labels[i];
 
-		if (function && (!function->limit || function->start == label->start ||
-				 is_part_of(label, function)))
+		for (; begun < table->count && table->functions[begun].start <= label->start;
+		     begun++)
+			if (!last || last->start != table->functions[begun].start)
+				last = &table->functions[begun];
+		if (last && label->start < last->end &&
+		    (!last->limit || last->start == label->start || is_part_of(label, last)))
 			continue;
 		if (kept && is_part_of(label, &table->labels[kept - 1]))
 			continue;
