@@ -5,6 +5,7 @@
 
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/classify.bpf.h"
 #include "bpf/spans.bpf.h"
 
 static __always_inline void span_send_stack(struct span_stack *stack)
@@ -321,6 +322,14 @@ static __always_inline void span_forget_gone(struct worker *worker, __u64 stack)
 	}
 }
 
+/* In a span a wait for news may be one for a child. */
+static __always_inline void span_refine_child(struct wire_wait_site *site)
+{
+	if (site->state == WIRE_IDLE && site->detail == WIRE_DETAIL_NONE &&
+	    class_of(site->syscall) == SYSCALL_CHILD)
+		site->detail = WIRE_DETAIL_CHILD;
+}
+
 static __always_inline __u64 span_seed_cookie(__u32 pending)
 {
 	return pending == SPAN_PENDING_ROOT   ? SPAN_COOKIE(SPAN_ROOT, 0)
@@ -341,6 +350,7 @@ static __always_inline void span_seed(struct worker *worker, const struct accoun
 	block = span_block_at(worker, worker->present);
 	block->since_ns = now_ns;
 	block->site = account->live.site;
+	span_refine_child(&block->site);
 	block->waker.tid = 0;
 	block->has_stack = 0;
 	block->has_waker_stack = 0;

@@ -78,8 +78,8 @@ static __always_inline bool worth_a_stack(struct worker *worker, __u8 state, __u
 #define POLL_LOOKED_AT 4
 
 /*
- * In a span a wait for news is one for a child, or for what the first descriptors of poll() are;
- * one of the network decides. Of the current thread.
+ * The same, or one for what the first descriptors of poll() are: one of the network decides. Of the
+ * current thread.
  */
 static __attribute__((noinline)) int span_refine(struct task_struct *task,
 						 struct wire_wait_site *site)
@@ -92,8 +92,7 @@ static __attribute__((noinline)) int span_refine(struct task_struct *task,
 		return 0;
 	if (site->state != WIRE_IDLE || site->detail != WIRE_DETAIL_NONE)
 		return 0;
-	if (class_of(site->syscall) == SYSCALL_CHILD)
-		site->detail = WIRE_DETAIL_CHILD;
+	span_refine_child(site);
 	if (class_of(site->syscall) == SYSCALL_SELECT) {
 		int first = select_first(task);
 
