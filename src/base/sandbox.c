@@ -81,8 +81,8 @@ void sandbox_keep(const int *capabilities, size_t count)
  * permitted only. A target is any process that begins later, too, with any of the capabilities that
  * dwell was started with, as all of root's have in a container: so none can be spared.
  *
- * A copy with file capabilities gives up all the same: what its user runs has none, and programs
- * that have some of their files are not for reading (suid_dumpable).
+ * A copy with file capabilities gives up all the same: what its user runs has none, and other
+ * programs with file capabilities are not for reading (suid_dumpable).
  */
 void sandbox_keep_to_read(const int *capabilities, size_t count)
 {

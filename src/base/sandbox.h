@@ -22,7 +22,8 @@ void sandbox_keep(const int *capabilities, size_t count);
 
 /*
  * The same for a process that reads others'. Without CAP_SYS_PTRACE the kernel lets it read only
- * those that have no capability which it lacks itself: then it keeps all that it has.
+ * those that have no capability which it lacks itself: then it keeps all that it has, but in a copy
+ * with file capabilities, where that would not help.
  */
 void sandbox_keep_to_read(const int *capabilities, size_t count);
 

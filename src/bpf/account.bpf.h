@@ -3,8 +3,9 @@
  * A thread's account: how long it was in each state. Lives in task-local storage, so a dead thread
  * frees its own, and a thread is watched exactly when it has one.
  *
- * Who writes: only the scheduler's hooks, which the run-queue lock of the thread's CPU already
- * serializes. Who reads: the task iterator, at any time, without stopping anyone. A snapshot is of
+ * Who writes: the scheduler's hooks, which the run-queue lock of the thread's CPU already
+ * serializes; and of a wait that goes on, the task iterator what it is for (sites.bpf.h). Who
+ * reads: the iterator, at any time, without stopping anyone. A snapshot is of
  * one instant, `snapshot_ns`, for all threads: user space sets it a little ahead of the clock and
  * starts reading when it has passed. The first hook that touches an account after that instant
  * first puts aside what it held (`frozen`), then goes on in `live`; the reader takes whichever of

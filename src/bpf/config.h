@@ -455,7 +455,7 @@ struct span_stack {
 	__u32 user_bytes;
 	__u32 python_count;
 	__u64 user_end;				   /* the stack's, where it was known; else 0 */
-	__u64 thread_pointer;			   /* of SPAN_STACK_ASLEEP and _AWAY */
+	__u64 thread_pointer;			   /* of SPAN_STACK_ASLEEP, _AWAY and _SEED */
 	struct python_place python[PYTHON_FRAMES]; /* innermost first */
 	__u8 user[SPAN_USER_BYTES];		   /* memory from frame.stack - SPAN_RED_ZONE on */
 };

@@ -7,8 +7,8 @@
  *
  * The hooks ask for an unexplained address through the ring; until the answer the futex itself
  * decides, where it can, else the wait is not known. The answer also corrects a wait that goes on,
- * from the last snapshot on that has reported it: so a thread that has been parked since before
- * dwell began is right from the first interval.
+ * from the last snapshot on that has reported it. A thread that has been parked since before dwell
+ * began is mostly right from the first interval: what is reported first comes after the answer.
  *
  * A lock may be a wait for events as well: PostgreSQL's backends wait in epoll_wait() for work, and
  * for a row that another one has locked; or for a condition variable, as MySQL's for tables, and

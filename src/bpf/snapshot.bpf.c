@@ -333,6 +333,8 @@ static __always_inline __u32 hash_of(const struct task_struct *task, const struc
 	hash = mixed(mixed(mixed(0, comm[0]), comm[1]),
 		     (__u64)task->policy << 32 | (__u32)task->static_prio);
 	hash = mixed(mixed(mixed(hash, last.process[0]), last.process[1]), last.cgroup_id);
+	/* of a wait that goes on, it may turn out to be another */
+	hash = mixed(hash, *(const volatile __u32 *)&account->live.site);
 	return mixed(hash, (__u64)account->is_beside << 32 | last.parent_pid) >> 32;
 }
 

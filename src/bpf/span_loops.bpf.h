@@ -342,7 +342,8 @@ static __noinline int become_uring_loop(struct worker *worker, struct task_struc
 	if (worker->outer_waits < OUTER_RINGS_MIN)
 		return 0;
 	worker->wait = SPAN_WAIT_URING;
-	worker->depth = worker->nested_waits = worker->outer_turns = worker->was_epoll = 0;
+	worker->depth = worker->nested_waits = worker->outer_turns = 0;
+	worker->was_epoll = 1;
 	note_loop(worker, task, fd);
 	worker->loop_waits = LOOP_WAITS_MIN + 1;
 	return 1;

@@ -98,8 +98,8 @@ struct worker {
 	__u64 woken_span_ns; /* start of the waker's span */
 	__u32 pending;	     /* SPAN_PENDING_*: to be applied by the thread itself, which runs */
 	/*
-	 * its loop: the epoll descriptor, what was open there, and how deep in the stack it waits;
-	 * of poll() and select() the first descriptor
+	 * its loop: the descriptor of epoll or of a ring, what was open there, and how deep in the
+	 * stack it waits; of poll() and select() the first descriptor
 	 */
 	__u32 loop_fd;
 	__u32 loop_waits; /* 0: none is known */
@@ -108,10 +108,11 @@ struct worker {
 	__u64 loop_file, loop_stack;
 	__u32 nested_waits; /* in a loop within the present turn */
 	__u32 is_nested;    /* the present wait is one */
-	__u32 outer_waits;  /* in poll() around where its loop waits, with none there in between */
+	/* in poll() or for a ring around where its loop waits, with none there in between */
+	__u32 outer_waits;
 	__u32 outer_turns;  /* on end that had such */
 	__u32 pure_turns;   /* of the same loop that had none */
-	__u32 was_epoll;    /* it was taken for a loop in epoll before, and is one in poll() */
+	__u32 was_epoll;    /* it was taken for a loop in epoll before */
 	__u32 is_doubtful;  /* one of them, in this turn, may be the loop's own */
 	__u16 interrupted;  /* enum span_interrupted: how the last wait ended */
 	__u16 is_restarted; /* the present wait is restart_syscall() */

@@ -98,7 +98,8 @@ static bool is_certain(struct lock_holders *holders, const struct lock_wait *wai
 	const struct lock_wait *of_holder =
 		wait->holder_tid ? find(holders, wait->holder_tid) : NULL;
 
-	return of_holder && of_holder->since_ns <= wait->answered_ns && wait->taken_ns < instant_ns;
+	return of_holder && of_holder->goes_on && of_holder->since_ns <= wait->answered_ns &&
+	       wait->taken_ns < instant_ns;
 }
 
 /* The futex that it waits at; false: it does not wait any more, or is not ours to look at. */

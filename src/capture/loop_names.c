@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "capture/loop_names.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "capture/wait_names.h"
 
-/* In C and C++: how the names begin. */
+/* In C and C++: the names, without parameters. */
 static const char *const natives[] = {
 	/* libuv, libevent, libev, GLib, systemd's, Qt */
 	"uv_run",
@@ -14,6 +15,7 @@ static const char *const natives[] = {
 	"ev_run",
 	"ev_loop",
 	"g_main_context_iterate",
+	"g_main_context_iterate_unlocked",
 	"g_main_context_dispatch",
 	"g_main_loop_run",
 	"sd_event_loop",
@@ -23,8 +25,10 @@ static const char *const natives[] = {
 	"QThread::exec",
 	/* Asio */
 	"boost::asio::detail::scheduler::run",
+	"boost::asio::detail::scheduler::run_one",
 	"boost::asio::io_context::run",
 	"asio::detail::scheduler::run",
+	"asio::detail::scheduler::run_one",
 	"asio::io_context::run",
 	/* Redis, nginx, HAProxy, QEMU, libwebsockets, Samba, Mosquitto, uWebSockets, libhv,
 	   OpenWrt, wpa_supplicant, Wayland, PipeWire, Folly, Seastar, Chromium, CZMQ */
@@ -43,14 +47,16 @@ static const char *const natives[] = {
 	"wl_display_run",
 	"pw_main_loop_run",
 	"folly::EventBase::loop",
+	"folly::EventBase::loopForever",
 	"seastar::reactor::run",
 	"base::MessagePumpEpoll::Run",
 	"base::MessagePumpLibevent::Run",
 	"base::MessagePumpGlib::Run",
 	"zloop_start",
-	/* OCaml's Lwt */
-	"camlLwt_main",
 };
+
+/* OCaml's Lwt: `camlLwt_main__run_495`. */
+static const char lwt[] = "camlLwt_main__run_";
 
 /* In Python: the file, and the function. */
 static const struct {
@@ -84,6 +90,15 @@ static bool is_method(const char *function, const char *name)
 	return at && (at == function || at[-1] == '.');
 }
 
+/* `uv_run`, `uv_run.part.0`, `Reactor::run(int) const`, and not `uv_run_once`. */
+static bool is_called(const char *function, const char *name)
+{
+	size_t length = strlen(name);
+
+	return !strncmp(function, name, length) && !isalnum((unsigned char)function[length]) &&
+	       function[length] != '_' && function[length] != ':';
+}
+
 bool loop_is_in(const struct symbol_frame *frame)
 {
 	if (!frame->named)
@@ -92,7 +107,10 @@ bool loop_is_in(const struct symbol_frame *frame)
 		if (end_of(frame->file, pythons[i].file) &&
 		    is_method(frame->function, pythons[i].function))
 			return true;
-	return name_begins_with_any(frame->function, natives, ARRAY_SIZE(natives));
+	for (size_t i = 0; i < ARRAY_SIZE(natives); i++)
+		if (is_called(frame->function, natives[i]))
+			return true;
+	return !strncmp(frame->function, lwt, strlen(lwt));
 }
 
 bool loop_waits_by(const struct symbol_frame *frame)

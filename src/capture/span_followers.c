@@ -20,8 +20,16 @@ static size_t loop_of(const struct span_followers *followers, uint32_t tid)
 	return thread->tid == tid && tid ? find(followers, thread->file) : FOLLOWED_LOOPS;
 }
 
-void span_followers_note(struct span_followers *followers, const struct span_stacks *stacks,
-			 uint32_t stack, uint32_t tid, uint64_t file)
+static bool has_stack(const struct followed_loop *loop, uint32_t stack)
+{
+	for (size_t i = 0; i < FOLLOWED_STACKS && i < loop->noted; i++)
+		if (loop->stacks[i] == stack)
+			return true;
+	return false;
+}
+
+void span_followers_note(struct span_followers *followers, uint32_t stack, uint32_t tid,
+			 uint64_t file)
 {
 	struct followed_loop *loop;
 	size_t number = find(followers, file);
@@ -35,16 +43,18 @@ void span_followers_note(struct span_followers *followers, const struct span_sta
 	loop = &followers->loops[number];
 	followers->threads[tid % FOLLOWING_THREADS] = (struct following_thread){tid, file};
 	loop->is_shared |= loop->tid != tid;
-	if (stack)
-		span_way_read(&loop->ways[loop->noted++ % FOLLOWED_WAYS], stacks, stack);
+	if (stack && !has_stack(loop, stack))
+		loop->stacks[loop->noted++ % FOLLOWED_STACKS] = stack;
 }
 
 void span_followers_know(struct span_followers *followers, uint32_t tid)
 {
 	size_t number = loop_of(followers, tid);
 
-	if (number < FOLLOWED_LOOPS)
-		followers->loops[number].is_known = true;
+	if (number >= FOLLOWED_LOOPS)
+		return;
+	followers->loops[number].is_known = followers->loops[number].is_in_function = true;
+	followers->loops[number].is_of_pool = false;
 }
 
 bool span_followers_may_follow(const struct span_followers *followers, uint32_t tid)
@@ -54,15 +64,21 @@ bool span_followers_may_follow(const struct span_followers *followers, uint32_t 
 	return number < FOLLOWED_LOOPS && followers->loops[number].is_shared;
 }
 
-/* How many functions of `way` are inside of where it parts from the nearest of the loop's; -1: from
- * none. */
-static long inside_of(const struct followed_loop *loop, const struct span_way *way)
+/*
+ * How many functions of `way` are inside of where it parts from the nearest of the loop's; -1: from
+ * none.
+ */
+static long inside_of(const struct followed_loop *loop, const struct span_stacks *stacks,
+		      const struct span_way *way)
 {
 	size_t common = 0, inside = 0;
+	struct span_way other;
 
-	for (size_t i = 0; i < FOLLOWED_WAYS && i < loop->noted; i++) {
-		struct span_parting part = span_ways_part(&loop->ways[i], way);
+	for (size_t i = 0; i < FOLLOWED_STACKS && i < loop->noted; i++) {
+		struct span_parting part;
 
+		span_way_read(&other, stacks, loop->stacks[i]);
+		part = span_ways_part(&other, way);
 		if (part.common > common) {
 			common = part.common;
 			inside = part.second;
@@ -108,13 +124,13 @@ enum span_following span_followers_judge(struct span_followers *followers,
 		return FOLLOWS_NOT;
 	loop = &followers->loops[loop_of(followers, tid)];
 	span_way_read(&way, stacks, stack);
-	inside = inside_of(loop, &way);
+	inside = inside_of(loop, stacks, &way);
 	is_certain = inside >= 0 && !any_of_program(stacks, stack, (size_t)inside);
 	if (for_lock)
 		return is_certain && loop->is_of_pool ? FOLLOWS : FOLLOWS_NOT;
 	if (!is_certain && loop->is_known)
 		return FOLLOWS_NOT;
 	loop->is_known |= is_certain;
-	loop->is_of_pool = true;
+	loop->is_of_pool |= is_certain && inside > 0 && !loop->is_in_function;
 	return is_certain ? FOLLOWS : FOLLOWS_MAYBE;
 }

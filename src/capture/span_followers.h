@@ -11,7 +11,7 @@
 #include "capture/span_ways.h"
 
 #define FOLLOWED_LOOPS	  16
-#define FOLLOWED_WAYS	  4
+#define FOLLOWED_STACKS	  64
 #define FOLLOWING_THREADS 1024
 
 /* All zeros is empty. */
@@ -20,12 +20,13 @@ struct span_followers {
 		uint64_t file; /* the kernel's, which is waited for; 0: free */
 		uint32_t tid;  /* of the first that did */
 		bool is_shared;
-		bool is_known; /* where its followers wait */
+		bool is_known;	     /* where its followers wait */
+		bool is_in_function; /* that is in the function that waits for events */
 		/* they do so beside the function that waits for events: it is one of a pool's
 		   jobs, of which a thread may do many in what seems to be a turn */
 		bool is_of_pool;
-		struct span_way ways[FOLLOWED_WAYS];
-		size_t noted; /* ways, so far */
+		uint32_t stacks[FOLLOWED_STACKS]; /* of its waits for events, the last ones */
+		size_t noted;			  /* so far */
 	} loops[FOLLOWED_LOOPS];
 	size_t count; /* loops, so far */
 	/* by tid: what it has waited for last, of those of the same remainder */
@@ -36,8 +37,8 @@ struct span_followers {
 };
 
 /* `tid` waits for events of that file, with this stack. */
-void span_followers_note(struct span_followers *followers, const struct span_stacks *stacks,
-			 uint32_t stack, uint32_t tid, uint64_t file);
+void span_followers_note(struct span_followers *followers, uint32_t stack, uint32_t tid,
+			 uint64_t file);
 
 /* By the function that waits, `tid` is one that follows in its loop. */
 void span_followers_know(struct span_followers *followers, uint32_t tid);

@@ -184,8 +184,7 @@ static void take_loop_wait(struct spans *spans, const struct span_stack *raw,
 	span_calls_read(&calls, &spans->stacks, found->id);
 	span_loops_note_wait(&spans->loops, &calls, raw->worker_tid, found->signs.asks);
 	if (raw->of == SPAN_STACK_LOOP)
-		span_followers_note(&spans->followers, &spans->stacks, found->id, raw->worker_tid,
-				    raw->span_ns);
+		span_followers_note(&spans->followers, found->id, raw->worker_tid, raw->span_ns);
 	if (!found->signs.asks)
 		return;
 	bpf_map_update_elem(bpf_map__fd(spans->bpf->maps.loop_answers), &place, &value, BPF_ANY);
@@ -378,10 +377,18 @@ static bool is_uncertain(const struct spans *spans, const struct span_worker *ra
 
 /* Whether it waits for its turn at a loop: then the kernel side knows the place. */
 static bool is_parked(struct spans *spans, const struct span_worker *raw,
-		      const struct present *present)
+		      const struct present *present, const struct span_signs *signs)
 {
-	enum span_following following = follows(spans, raw->tid, present->stack, raw->site);
+	const struct loop_function *loop =
+		syscalls_is_futex(raw->site.syscall) && !is_for_lock(raw->site)
+			? span_loops_find(&spans->loops, signs)
+			: NULL;
+	enum span_following following = FOLLOWS;
 
+	if (loop && loop->is_shared)
+		span_followers_know(&spans->followers, raw->tid);
+	else
+		following = follows(spans, raw->tid, present->stack, raw->site);
 	if (following == FOLLOWS && !is_for_lock(raw->site))
 		send_park(spans, raw->tid, present->pointer);
 	return following != FOLLOWS_NOT;
@@ -419,7 +426,7 @@ static int on_worker(struct spans *spans, const struct span_worker *raw,
 		present->stack = found->id;
 		present->rooted = found->signs.complete && !span_signs_are_rootless(&found->signs);
 		present->outside = is_outside_loop(spans, raw->tid, found->id) ||
-				   is_parked(spans, raw, present);
+				   is_parked(spans, raw, present, &found->signs);
 		if (worker.open_kind == SPAN_ROOT && span_signs_are_rootless(&found->signs))
 			span_seeds_doubt(&spans->seeds, raw->tid);
 	}
@@ -439,7 +446,7 @@ static int on_worker(struct spans *spans, const struct span_worker *raw,
 /* Of a thread that has a loop, and waits: whether a handler of it does. */
 static bool is_in_turn(struct wire_wait_site site, const struct span_signs *signs)
 {
-	return !syscalls_waits_for_descriptors(site.syscall) &&
+	return site.state != WIRE_STOPPED && !syscalls_waits_for_descriptors(site.syscall) &&
 	       !(syscalls_is_futex(site.syscall) && signs->loop_waits);
 }
 

@@ -229,7 +229,7 @@ static void add_mixed(const struct reading *reading, const struct symbol *symbol
 	add_python(reading, stack, true);
 }
 
-/* From when the layout is sent, the kernel side has it so soon. */
+/* How long after the layout was sent the kernel side has it, at the latest. */
 #define LAYOUT_TAKEN_NS NS_PER_S
 
 /*

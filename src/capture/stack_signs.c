@@ -23,6 +23,15 @@ static bool ends_in_poll(const char *function)
 	return length >= strlen(end) && !strcmp(function + length - strlen(end), end);
 }
 
+/* What headers of the system have brought into the program is in no library. */
+static bool is_from_header(const struct symbol_frame *frame)
+{
+	const char *library = strstr(frame->module, ".so");
+
+	return frame->file && strstr(frame->file, "/include/") &&
+	       !(library && (library[3] == '.' || !library[3]));
+}
+
 bool signs_note_function(const struct symbol *symbol, struct span_signs *signs)
 {
 	const struct symbol_frame *frame = &symbol->frames[symbol->count - 1];
@@ -32,9 +41,8 @@ bool signs_note_function(const struct symbol *symbol, struct span_signs *signs)
 		return false;
 	while (at < SPAN_FUNCTIONS && signs->functions[at])
 		at++;
-	/* what headers of the system have brought into the program is in no library */
 	if (at == SPAN_FUNCTIONS || frame->kind == FRAME_KIND_KERNEL ||
-	    (frame->kind == FRAME_KIND_SYSTEM && strstr(frame->module, ".so")))
+	    (frame->kind == FRAME_KIND_SYSTEM && !is_from_header(frame)))
 		return true;
 	signs->functions[at] = text_hash(frame->function) | 1; /* 0 is none */
 	return true;
@@ -52,12 +60,20 @@ bool signs_read_futex(const struct symbol *symbol, struct span_signs *signs)
 	return verdict == SITE_CALLER || verdict == SITE_SEMAPHORE;
 }
 
+static bool is_of_library(const struct symbol_frame *frame)
+{
+	return frame->kind == FRAME_KIND_STANDARD || frame->kind == FRAME_KIND_KERNEL ||
+	       (frame->kind == FRAME_KIND_SYSTEM && !is_from_header(frame));
+}
+
 bool signs_read_call(const struct symbol *symbol, struct span_signs *signs)
 {
-	if (wait_is_of_c_library(symbol->frames[0].module))
-		return true;
-	signs->loop_waits = loop_waits_by(&symbol->frames[0]);
-	return false;
+	for (unsigned int i = 0; i < symbol->count; i++) {
+		signs->loop_waits = loop_waits_by(&symbol->frames[i]);
+		if (signs->loop_waits || !is_of_library(&symbol->frames[i]))
+			return false;
+	}
+	return true;
 }
 
 bool signs_read_wait(const struct symbol *innermost, const struct symbol *caller)

@@ -19,7 +19,7 @@ struct span_signs {
 	unsigned int complete; /* the stack: what is not among the signs is not there */
 	unsigned int asks;     /* one that waits for an answer, or for a message of a queue */
 	unsigned int loop;     /* loop_is_in(): in a turn of one, or where it waits */
-	/* loop_waits_by(), of the innermost function that is none of the C library's */
+	/* loop_waits_by(), of a function within the first that is none of a library's */
 	unsigned int loop_waits;
 	/* What the functions say a futex is for: SITE_LOCK or SITE_CONDITION, or 0 */
 	unsigned int futex;
@@ -44,7 +44,10 @@ bool signs_note_function(const struct symbol *symbol, struct span_signs *signs);
  */
 bool signs_read_wait(const struct symbol *innermost, const struct symbol *caller);
 
-/* Of what is called from outside of the C library, from inside out. False: no more is needed. */
+/*
+ * Of what is called from outside of the system's libraries and the language's own, from inside out.
+ * False: no more is needed.
+ */
 bool signs_read_call(const struct symbol *symbol, struct span_signs *signs);
 
 /* As of the places of waits (capture/wait_places.h), from inside out. False: no more is needed. */

@@ -181,7 +181,7 @@ bool syscalls_waits_for_descriptors(int number)
 
 		if (classes[i].number == number)
 			return class == SYSCALL_POLL || class == SYSCALL_SELECT ||
-			       class == SYSCALL_RESTART || syscalls_is_event_wait(number);
+			       class == SYSCALL_WAIT || class == SYSCALL_RESTART;
 	}
-	return syscalls_is_event_wait(number);
+	return false;
 }

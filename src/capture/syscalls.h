@@ -14,7 +14,7 @@ void syscalls_classify(volatile __u8 classes[SYSCALL_TABLE_SIZE]);
 /* Whether event loops wait in it, and hardly anybody else: epoll, io_uring. */
 bool syscalls_is_event_wait(int number);
 
-/* Or in poll() or select(), as programs without a loop do, too; or in one of them once more. */
+/* Or for others: in poll() or select(), as programs without a loop do, too; or in one once more. */
 bool syscalls_waits_for_descriptors(int number);
 
 bool syscalls_is_futex(int number);

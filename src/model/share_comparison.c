@@ -185,8 +185,8 @@ static int by_p(const void *left, const void *right)
 }
 
 /*
- * Holm: the k-th smallest of m is multiplied by m - k + 1, and none is below those before. By
- * FAMILIES as well, of which each has as large a part of the error that all together may make.
+ * Holm: the k-th smallest of m is multiplied by m - k + 1, and none is below those before. And by
+ * FAMILIES: each has its part of the error that all together may make.
  */
 static void adjust_family(struct share_row **tested, size_t count)
 {

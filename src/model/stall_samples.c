@@ -111,6 +111,16 @@ uint32_t stall_samples_stack(const struct stall_samples *samples, const struct s
 	return best;
 }
 
+uint64_t stall_samples_ns(const struct stall_samples *samples, uint32_t tid, uint64_t span_ns)
+{
+	const struct stall_sampler *sampler = find(samples, tid);
+	uint64_t ns = 0;
+
+	for (unsigned int i = 0; sampler && sampler->span_ns == span_ns && i < sampler->count; i++)
+		ns += sampler->items[i].weight_ns;
+	return ns;
+}
+
 void stall_samples_release(struct stall_samples *samples)
 {
 	free(samples->items);

@@ -21,6 +21,9 @@ int stall_samples_add(struct stall_samples *samples, const struct wire_sample *r
 uint32_t stall_samples_stack(const struct stall_samples *samples, const struct stacks *stacks,
 			     uint32_t tid, uint64_t span_ns);
 
+/* Time on a CPU that the samples of that span stand for. */
+uint64_t stall_samples_ns(const struct stall_samples *samples, uint32_t tid, uint64_t span_ns);
+
 void stall_samples_release(struct stall_samples *samples);
 
 #endif

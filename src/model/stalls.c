@@ -600,9 +600,9 @@ bool stalls_open(const struct stalls *stalls, const struct stall_worker *worker,
 	    (last->site.state == WIRE_RUNNABLE && !stalls_stack(stalls, open.stack)))
 		open.stack = stall_samples_stack(&stalls->samples, &stalls->stacks, so_far.tid,
 						 so_far.start_ns);
-	/* where it has just lost its CPU, that is not what it does all the time */
-	if (open.cause == CAUSE_RUNNABLE && stalls_stack(stalls, open.stack) &&
-	    last->header.time_ns - last->since_ns < open.duration_ns / 2)
+	/* where it has just lost its CPU, that is not what it does most of the time */
+	if (open.cause == CAUSE_RUNNABLE &&
+	    stall_samples_ns(&stalls->samples, so_far.tid, so_far.start_ns) >= open.duration_ns / 2)
 		open.cause = CAUSE_CPU;
 	/* the poll a worker lives in goes on for ever, and without a stack it cannot be recognized
 	 */

@@ -39,7 +39,7 @@ bool call_site_is_indirect(enum call_site_machine machine, uint64_t return_addre
 uint64_t call_site_jump(enum call_site_machine machine, uint64_t address, call_site_read read,
 			void *data);
 
-/* Where such an entry has in memory where it jumps to; 0: it does something else. */
+/* The address of the word that such an entry jumps by; 0: it does something else. */
 uint64_t call_site_slot(enum call_site_machine machine, uint64_t address, call_site_read read,
 			void *data);
 

@@ -29,7 +29,8 @@ void symbol_table_release(struct symbol_table *table);
 /* That covers the address; NULL: none does. */
 const struct function *symbol_table_function(const struct symbol_table *table, uint64_t address);
 
-/* Of the function there, or of the label between the two; NULL: neither. */
+/* Of the function there, or of the last label before the address, if that is nearer; NULL: neither.
+ */
 const char *symbol_table_name(const struct symbol_table *table, uint64_t address);
 
 /* Address of a variable by its name, in either table; false: there is none. */

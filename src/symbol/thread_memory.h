@@ -27,8 +27,8 @@ size_t thread_memory_read(const struct thread_memory *memory, uint64_t address, 
 			  size_t bytes) must_check;
 
 /*
- * Of a stack, which lies in no file: a page that is not there has not been written to, and is
- * zeros. Up to the last that is there.
+ * Of a stack: a page that is not there has not been written to, or is not mapped, and is zeros. Up
+ * to the last that is there.
  */
 size_t thread_memory_read_stack(const struct thread_memory *memory, uint64_t address, void *into,
 				size_t bytes) must_check;

@@ -216,7 +216,7 @@ static const struct field row_fields[] = {
 	ROW_REAL(relative, "relative", "RELATIVE", "the same, divided by A's; null from 0"),
 	ROW_REAL(p, "p", "P", "Welch's t-test, two-sided; null: not tested"),
 	ROW_REAL(adjusted, "p_adjusted", "P_ADJUSTED",
-		 "by Holm, for the number of rows tested: programs and states by themselves"),
+		 "by Holm, for the number of rows tested: programs and states, or the others"),
 };
 
 static const struct schema row_schema = {.name = "compared_time",

@@ -183,7 +183,9 @@ static void write_shift(struct output *out, const struct share_comparison *compa
 		output_string(out, " no longer than before, but with another cause");
 	} else if (state) {
 		write_shares(out, state);
-		output_string(out, ", which alone may be chance");
+		output_string(out, state->verdict == SHARE_IS_CHANCE
+					   ? ", which alone may be chance"
+					   : ", which alone is undecided");
 	}
 	write_cause(out, comparison, row);
 	output_char(out, '\n');

@@ -338,7 +338,6 @@ time.sleep(60)
 
 
 @pytest.mark.measures
-@pytest.mark.measures
 @pytest.mark.parametrize("kind", ["epoll", "ring"])
 def test_what_a_handler_of_a_loop_on_io_uring_waits_for_is_a_stall(kind):
     """In epoll, which does not make it a loop there, or for a ring of its own, which ends no turn."""
@@ -356,6 +355,7 @@ def test_what_a_handler_of_a_loop_on_io_uring_waits_for_is_a_stall(kind):
     assert all(f"ask_by_{kind}" in functions(stall) for stall in blamed), [(stall["cause"], functions(stall)) for stall in blamed]
 
 
+@pytest.mark.measures
 def test_a_thread_that_waits_for_the_next_loop_to_run_is_not_blamed():
     """As Django's async_to_sync() does: a job of a pool runs a loop to its end, and its thread waits for the next job."""
     with program_running([sys.executable, "-c", JOBS]) as program:

@@ -16,6 +16,10 @@ static void functions_of_loops(void **state)
 		{"boost::asio::detail::scheduler::run(boost::system::error_code&)", NULL, true},
 		{"aeProcessEvents", NULL, true},
 		{"run_uv_run", NULL, false},
+		{"uv_run.part.0", NULL, true},
+		/* from any thread */
+		{"event_base_loopbreak", NULL, false},
+		{"camlLwt_main__run_495", "lwt_main.ml", true},
 		{"handle_request", NULL, false},
 		{"BaseEventLoop._run_once", "/usr/lib/python3.11/asyncio/base_events.py", true},
 		{"run_forever", "/usr/lib/python3.8/asyncio/base_events.py", true},

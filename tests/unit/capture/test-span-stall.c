@@ -139,7 +139,6 @@ CASE(waits_of_a_loops_follower_are_no_part_of_its_turn)
 	assert_false(span_stall_fill(&stall, &end, &evidence, 601));
 }
 
-/* It computes in block_on(), leaves it, and sleeps. */
 CASE(of_a_turn_of_several_jobs_long_waits_stay)
 {
 	const struct wire_stall turn = {
@@ -173,6 +172,7 @@ CASE(of_a_turn_of_several_jobs_long_waits_stay)
 	assert_false(span_stall_keep_waits(&stall, 5 * NS_PER_MS));
 }
 
+/* It computes in block_on(), leaves it, and sleeps. */
 CASE(what_a_thread_waits_for_outside_of_block_on_is_no_part_of_the_root_future)
 {
 	const struct span_stack block = stack_of(SPAN_STACK_BLOCK, WIRE_SLEEP);
