@@ -120,10 +120,9 @@ bool loop_waits_by(const struct symbol_frame *frame)
 	/* in headers, and then the program's own; a template's name has its type before it */
 	static const char *const parts[] = {
 		"asio::detail::", "folly::EventBase::", "seastar::reactor::"};
-	const char *slash = strrchr(frame->module, '/');
 
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		if (strstr(frame->function, parts[i]))
 			return true;
-	return slash && name_begins_with_any(slash + 1, libraries, ARRAY_SIZE(libraries));
+	return file_begins_with_any(frame->module, libraries, ARRAY_SIZE(libraries));
 }

@@ -184,7 +184,7 @@ bool name_begins_with_any(const char *name, const char *const *begins, size_t co
 	return false;
 }
 
-static bool is_file_of(const char *path, const char *const *begins, size_t count)
+bool file_begins_with_any(const char *path, const char *const *begins, size_t count)
 {
 	const char *file = strrchr(path, '/');
 
@@ -195,19 +195,19 @@ bool wait_is_of_library(const char *path)
 {
 	static const char *const libraries[] = {"libgomp", "libtbb"};
 
-	return is_file_of(path, libraries, ARRAY_SIZE(libraries));
+	return file_begins_with_any(path, libraries, ARRAY_SIZE(libraries));
 }
 
 bool wait_is_of_ruby(const char *path)
 {
 	static const char *const programs[] = {"libruby", "ruby"};
 
-	return is_file_of(path, programs, ARRAY_SIZE(programs));
+	return file_begins_with_any(path, programs, ARRAY_SIZE(programs));
 }
 
 bool wait_is_of_c_library(const char *path)
 {
 	static const char *const libraries[] = {"libc.so", "libc-2.", "libpthread", "ld-musl-"};
 
-	return is_file_of(path, libraries, ARRAY_SIZE(libraries));
+	return file_begins_with_any(path, libraries, ARRAY_SIZE(libraries));
 }

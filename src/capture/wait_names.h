@@ -29,6 +29,9 @@ bool wait_is_of_library(const char *path);
  */
 bool wait_is_of_ruby(const char *path);
 
+/* The name of the file at a path. */
+bool file_begins_with_any(const char *path, const char *const *begins, size_t count);
+
 /* glibc's or musl's, by which others wait. */
 bool wait_is_of_c_library(const char *path);
 
