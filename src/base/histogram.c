@@ -18,16 +18,16 @@ uint64_t histogram_percentile(const uint32_t *buckets, size_t size, double q, ui
 
 	if ((double)rank < exact)
 		rank++;
-	for (size_t i = 0; i < size; i++) {
-		if (buckets[i] && before + buckets[i] >= rank) {
-			uint64_t low = i ? 1ULL << i : 0;
-			uint64_t width = (1ULL << (i + 1)) - low;
-			double inside = ((double)(rank - before) - 0.5) / buckets[i];
-			uint64_t value = low + (uint64_t)((double)width * inside);
+	for (size_t i = 0; rank && i < size; before += buckets[i++]) {
+		uint64_t low = i ? 1ULL << i : 0;
+		uint64_t width = (1ULL << (i + 1)) - low;
+		double inside;
 
-			return value < max ? value : max;
-		}
-		before += buckets[i];
+		if (before + buckets[i] < rank)
+			continue;
+		inside = ((double)(rank - before) - 0.5) / buckets[i];
+		low += (uint64_t)((double)width * inside);
+		return low < max ? low : max;
 	}
 	return 0;
 }

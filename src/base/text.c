@@ -294,6 +294,16 @@ static bool is_literal(char c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
+/* How many of the first characters do. */
+static size_t literal_length(const char *text)
+{
+	size_t length = 0;
+
+	while (is_literal(text[length]))
+		length++;
+	return length;
+}
+
 /* Beyond 16 bits JSON has two halves of a character. */
 static void escape_json(struct output *out, uint32_t character)
 {
@@ -306,14 +316,12 @@ static void escape_json(struct output *out, uint32_t character)
 
 void text_json(struct output *out, const char *text)
 {
-	size_t length = strlen(text), plain = 0;
+	size_t plain = literal_length(text);
+	size_t length = text[plain] ? strlen(text + plain) : 0;
 
 	output_char(out, '"');
-	while (plain < length && is_literal(text[plain]))
-		plain++;
 	output_bytes(out, text, plain);
 	text += plain;
-	length -= plain;
 	while (length) {
 		uint32_t character;
 		size_t bytes = text_decode(text, length, &character);

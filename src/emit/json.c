@@ -1,9 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The whole result as one object a line. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/json.h"
 #include "emit/emit.h"
+
+#define TEMPLATE_FIELDS 64
+#define TEMPLATE_ROWS	16 /* with fewer it does not pay */
+#define TEMPLATE_COPY	32
+
+/*
+ * The text that all rows of a schema have in common that lack the same (schema.lacks), up to the
+ * first of their values, from there to the next, and so on: rows of threads are many, and have
+ * fifty values.
+ */
+struct template
+{
+	bool is_made;
+	unsigned int lacks;
+	struct output text;
+	size_t count;
+	struct gap {
+		size_t length;		   /* of the text before it */
+		const struct field *field; /* whose value is next; NULL: the row ends */
+	} gaps[TEMPLATE_FIELDS + 1];
+};
 
 /* An object that is no result: all of it, in its order. */
 static const struct emit whole = {.levels = ~0U};
@@ -53,6 +75,11 @@ static void write_key(struct json *json, const struct field *field)
 
 static void write_fields(struct json *json, const struct schema *schema, const struct item *item,
 			 const struct emit *emit);
+
+static void template_gap(struct template *template, struct json *json, const struct field *field);
+
+static void write_keys(struct json *json, const struct schema *schema, unsigned int lacks,
+		       const struct item *item, const struct emit *emit, struct template *template);
 
 static void write_list(struct json *json, const struct field *field, const struct item *item,
 		       const struct value *list, const struct emit *emit);
@@ -113,10 +140,127 @@ static void write_ordered(struct json *json, const struct field *field, const st
 	ordered_rows_release(&ordered);
 }
 
+/* NULL: there is no memory, or it does not pay. */
+static struct template *template_new(const struct value *list)
+{
+	struct template *template = NULL;
+
+	if (list->count >= TEMPLATE_ROWS)
+		template = calloc(1, sizeof(*template));
+	if (template && output_init(&template->text, -1) < 0) {
+		free(template);
+		return NULL;
+	}
+	return template;
+}
+
+static void template_free(struct template *template)
+{
+	if (template)
+		output_release(&template->text);
+	free(template);
+}
+
+/* What was written since the last one is the text before `field`'s value. */
+static void template_gap(struct template *template, struct json *json, const struct field *field)
+{
+	size_t before = 0;
+
+	for (size_t i = 0; i < template->count; i++)
+		before += template->gaps[i].length;
+	template->gaps[template->count++] = (struct gap){json->out->used - before, field};
+	json->comma = true;
+}
+
+/* Whether all rows that lack this have the same keys. */
+static bool has_template(const struct schema *schema, unsigned int lacks)
+{
+	for (size_t i = 0; i < schema->count; i++)
+		if (schema->fields[i].flags & FIELD_MAYBE && !(schema->fields[i].needs & lacks))
+			return false;
+	return schema->count <= TEMPLATE_FIELDS;
+}
+
+/* Makes it one for this row, if that is not what it is. false: the row cannot have one. */
+static bool template_fits(struct template *template, const struct schema *schema,
+			  const struct item *row, const struct emit *emit)
+{
+	struct json json = {.out = &template->text};
+	unsigned int lacks = schema_lacks(schema, row);
+
+	if (template->is_made && template->lacks == lacks)
+		return true;
+	template->is_made = has_template(schema, lacks);
+	if (!template->is_made)
+		return false;
+	template->lacks = lacks;
+	template->count = template->text.used = 0;
+	json_object_begin(&json, NULL);
+	write_keys(&json, schema, lacks, row, emit, template);
+	json_object_end(&json);
+	template_gap(template, &json, NULL);
+	template->is_made = !template->text.error &&
+			    template->text.used + TEMPLATE_COPY <= template->text.capacity;
+	return template->is_made;
+}
+
+/* Whether the value is an unsigned member of the row, and known. */
+static bool read_member(const struct field *field, const struct item *item, uint64_t *ret_number)
+{
+	const char *at = (const char *)item->row + field->argument;
+
+	if (field->member == MEMBER_NONE)
+		return false;
+	*ret_number = field->member == MEMBER_U64 ? *(const uint64_t *)(const void *)at
+						  : *(const uint32_t *)(const void *)at;
+	return *ret_number || !(field->flags & FIELD_NULL_IF_0);
+}
+
+/* Most are short: a copy of a fixed size takes no call. */
+static void write_text(struct output *out, const char *text, size_t length)
+{
+	char *at = length <= TEMPLATE_COPY ? output_room(out, TEMPLATE_COPY) : NULL;
+
+	if (!at) {
+		output_bytes(out, text, length);
+		return;
+	}
+	memcpy(at, text, TEMPLATE_COPY);
+	out->used += length;
+}
+
+static void write_by_template(struct json *json, const struct template *template,
+			      const struct item *item, const struct emit *emit)
+{
+	const char *text = template->text.buffer;
+	const struct gap *gap = template->gaps;
+	struct value value;
+
+	if (json->comma)
+		output_char(json->out, ',');
+	for (;; gap++) {
+		uint64_t number;
+
+		write_text(json->out, text, gap->length);
+		text += gap->length;
+		json->comma = false;
+		if (!gap->field)
+			break;
+		if (read_member(gap->field, item, &number)) {
+			output_u64(json->out, number);
+			continue;
+		}
+		gap->field->get(gap->field, item, &value);
+		write_value(json, gap->field, item, &value, emit);
+	}
+	json->comma = true;
+}
+
 static void write_list(struct json *json, const struct field *field, const struct item *item,
 		       const struct value *list, const struct emit *emit)
 {
 	struct value element;
+	struct template *template;
 	bool is_map = field->type == FIELD_MAP;
 
 	if (field == emit_ordered_list(emit)) {
@@ -127,23 +271,32 @@ static void write_list(struct json *json, const struct field *field, const struc
 		json_object_begin(json, NULL);
 	else
 		json_array_begin(json, NULL);
+	template = template_new(list);
 	for (size_t i = 0; i < list->count; i++) {
 		schema_element(field, item, list, i, &element);
 		if (element.kind == VALUE_ABSENT)
 			continue;
 		if (is_map)
 			json_key(json, element.name);
-		write_value(json, field, item, &element, emit);
+		if (template && element.kind == VALUE_OBJECT &&
+		    template_fits(template, field->schema, &element.item, emit))
+			write_by_template(json, template, &element.item, emit);
+		else
+			write_value(json, field, item, &element, emit);
 	}
+	template_free(template);
 	if (is_map)
 		json_object_end(json);
 	else
 		json_array_end(json);
 }
 
-/* Fields of a group are in one object, which is null if the row has none of them. */
-static void write_fields(struct json *json, const struct schema *schema, const struct item *item,
-			 const struct emit *emit)
+/*
+ * Fields of a group are in one object, which is null if the row has none of them. With a `template`
+ * it writes what all rows have in common that lack the same, and notes where their values go.
+ */
+static void write_keys(struct json *json, const struct schema *schema, unsigned int lacks,
+		       const struct item *item, const struct emit *emit, struct template *template)
 {
 	const char *group = NULL;
 	bool open = false;
@@ -163,24 +316,33 @@ static void write_fields(struct json *json, const struct schema *schema, const s
 			group = field->group;
 			open = false;
 		}
-		schema_get(schema, field, item, &value);
+		if (field->needs & lacks)
+			value.kind = field_without(field);
+		else if (template)
+			value.kind = VALUE_NUMBER;
+		else
+			field->get(field, item, &value);
 		if (value.kind == VALUE_ABSENT)
 			continue;
 		if (group && !open)
 			json_object_begin(json, group);
 		open = group != NULL;
 		write_key(json, field);
-		if (value.kind == VALUE_NUMBER) { /* as most are, without a call */
-			output_u64(json->out, value.number);
-			json->comma = true;
-		} else {
+		if (!template || field->needs & lacks)
 			write_value(json, field, item, &value, emit);
-		}
+		else
+			template_gap(template, json, field);
 	}
 	if (open)
 		json_object_end(json);
 	else if (group)
 		json_add_null(json, group);
+}
+
+static void write_fields(struct json *json, const struct schema *schema, const struct item *item,
+			 const struct emit *emit)
+{
+	write_keys(json, schema, schema_lacks(schema, item), item, emit, NULL);
 }
 
 static void write_object(struct json *json, const char *key, const struct schema *schema,

@@ -27,14 +27,19 @@ static const char *member(const struct field *field, const struct item *item)
 	return (const char *)item->row + field->argument;
 }
 
+static void put_number(const struct field *field, uint64_t number, struct value *value)
+{
+	value_known(value, number, number || !(field->flags & FIELD_NULL_IF_0));
+}
+
 void get_u64_member(const struct field *field, const struct item *item, struct value *value)
 {
-	value_number(value, *(const uint64_t *)(const void *)member(field, item));
+	put_number(field, *(const uint64_t *)(const void *)member(field, item), value);
 }
 
 void get_u32_member(const struct field *field, const struct item *item, struct value *value)
 {
-	value_number(value, *(const uint32_t *)(const void *)member(field, item));
+	put_number(field, *(const uint32_t *)(const void *)member(field, item), value);
 }
 
 void get_bool_member(const struct field *field, const struct item *item, struct value *value)

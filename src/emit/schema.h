@@ -72,6 +72,14 @@ enum field_flag {
 	FIELD_ON_REQUEST =
 		1 << 3,		 /* a column only where --fields names it, and nothing to sort by */
 	FIELD_OF_LINES = 1 << 4, /* its text has several, which CSV keeps */
+	FIELD_NULL_IF_0 = 1 << 5, /* of an unsigned member: 0 stands for what is not known */
+};
+
+/* What `get` reads is an unsigned member of the row: who has a million of them need not call it. */
+enum field_member {
+	MEMBER_NONE,
+	MEMBER_U64,
+	MEMBER_U32,
 };
 
 /* Room for ,"key": and a NUL of the longest key there is. */
@@ -85,8 +93,9 @@ struct field {
 	const char *help;
 	unsigned int levels; /* which views of the schema have it; 0: all */
 	void (*get)(const struct field *field, const struct item *item, struct value *ret_value);
-	size_t argument;    /* for `get`: which of several alike, or a member's offset */
-	unsigned int needs; /* for schema.get */
+	size_t argument; /* for `get`: which of several alike, or a member's offset */
+	enum field_member member;
+	unsigned int needs; /* bits of schema.lacks */
 	enum field_type type;
 	const struct schema *schema; /* FIELD_OBJECT, FIELD_LIST */
 	/* One of a list that has no rows; VALUE_ABSENT: leave it out. */
@@ -107,8 +116,11 @@ struct schema {
 	unsigned int version; /* of a result; 0: it is part of one */
 	const struct field *fields;
 	size_t count;
-	/* NULL: the field's own. For what all getters of a schema have in common. */
-	void (*get)(const struct field *field, const struct item *item, struct value *ret_value);
+	/*
+	 * What this item does not have, as bits that the schema defines; NULL: it has everything.
+	 * A field that needs any of them is null there, or absent if it is FIELD_MAYBE.
+	 */
+	unsigned int (*lacks)(const struct item *item);
 	const char *table; /* key of the list whose rows are the table; NULL: the object itself */
 };
 
@@ -120,10 +132,24 @@ static inline bool field_applies(const struct field *field, unsigned int level)
 	return !field->levels || field->levels & level;
 }
 
+static inline unsigned int schema_lacks(const struct schema *schema, const struct item *item)
+{
+	return schema->lacks ? schema->lacks(item) : 0;
+}
+
+/* What a field is of an item that lacks what the field needs. */
+static inline enum value_kind field_without(const struct field *field)
+{
+	return field->flags & FIELD_MAYBE ? VALUE_ABSENT : VALUE_NULL;
+}
+
 static inline void schema_get(const struct schema *schema, const struct field *field,
 			      const struct item *item, struct value *ret_value)
 {
-	(schema->get ? schema->get : field->get)(field, item, ret_value);
+	if (field->needs && field->needs & schema_lacks(schema, item))
+		ret_value->kind = field_without(field);
+	else
+		field->get(field, item, ret_value);
 }
 
 /* The element `index` of the list that `list`, the value of `field`, stands for. */
@@ -269,11 +295,16 @@ void get_same_row(const struct field *field, const struct item *item, struct val
 /* Fields that are members of the row. */
 #define MEMBER(type_, member) offsetof(type_, member)
 /* An unsigned one of 64 or 32 bits. */
-#define GET_NUMBER(row_type, member)                                                               \
-	(sizeof(((row_type *)0)->member) == sizeof(uint64_t) ? get_u64_member : get_u32_member)
-#define NUMBER_MEMBER(row_type, member, key_, help_, ...)                                          \
-	TYPED_FIELD(FIELD_INTEGER, key_, GET_NUMBER(row_type, member), help_,                      \
-		    .argument = MEMBER(row_type, member), ##__VA_ARGS__)
+#define IS_64_BITS(row_type, member_) (sizeof(((row_type *)0)->member_) == sizeof(uint64_t))
+#define READ_NUMBER(row_type, member_)                                                             \
+	.get = IS_64_BITS(row_type, member_) ? get_u64_member : get_u32_member,                    \
+	.member = IS_64_BITS(row_type, member_) ? MEMBER_U64 : MEMBER_U32,                         \
+	.argument = MEMBER(row_type, member_)
+#define NUMBER_MEMBER(row_type, member_, key_, help_, ...)                                         \
+	{                                                                                          \
+		FIELD_KEY(key_), READ_NUMBER(row_type, member_),                                   \
+			.help = (help_), .type = FIELD_INTEGER, ##__VA_ARGS__                      \
+	}
 #define REAL_MEMBER(row_type, member, key_, help_, ...)                                            \
 	TYPED_FIELD(FIELD_REAL, key_, get_double_member, help_,                                    \
 		    .argument = MEMBER(row_type, member), ##__VA_ARGS__)

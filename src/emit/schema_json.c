@@ -57,6 +57,8 @@ static void add_null_type(struct json *json)
 
 static bool is_never_null(const struct field *field)
 {
+	if (field->flags & FIELD_NULL_IF_0 || (field->needs && !(field->flags & FIELD_MAYBE)))
+		return false;
 	return field->flags & FIELD_NEVER_NULL || field->get == get_u64_member ||
 	       field->get == get_u32_member || field->get == get_bool_member ||
 	       (field->type == FIELD_OBJECT && field->get == get_same_row);

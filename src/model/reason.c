@@ -2,6 +2,7 @@
 #include "model/reason.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char *const syscall_names[] = {
 #include "syscall_names.inc"
@@ -34,6 +35,21 @@ static bool is_wait(struct wire_wait_site site)
 	return (site.state >= WIRE_DISK && site.state <= WIRE_SLEEP) || site.state == WIRE_UNKNOWN;
 }
 
+/* As much of them as there is room for. Not by a format: each row of each interval has a reason. */
+static void join(char *into, size_t room, const char *first, const char *second, const char *third)
+{
+	const char *parts[] = {first, second, third};
+	size_t used = 0;
+
+	for (size_t i = 0; i < COUNT(parts); i++) {
+		size_t length = strnlen(parts[i], room - 1 - used);
+
+		memcpy(into + used, parts[i], length);
+		used += length;
+	}
+	into[used] = '\0';
+}
+
 void reason_format(char *into, size_t room, struct wire_wait_site site, bool native)
 {
 	const char *detail = detail_text(site.detail);
@@ -53,9 +69,9 @@ void reason_format(char *into, size_t room, struct wire_wait_site site, bool nat
 	    site.detail != WIRE_DETAIL_KTHREAD && site.detail != WIRE_DETAIL_NOT_PERMITTED)
 		name = "page fault";
 	if (site.state == WIRE_ON_CPU)
-		snprintf(into, room, "%s", "");
+		join(into, room, "", "", "");
 	else if (name && *detail && site.state != WIRE_RUNNABLE)
-		snprintf(into, room, "%s:%s", name, detail);
+		join(into, room, name, ":", detail);
 	else
-		snprintf(into, room, "%s", *detail || !name ? detail : name);
+		join(into, room, *detail || !name ? detail : name, "", "");
 }

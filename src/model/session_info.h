@@ -39,6 +39,15 @@ static inline bool session_measures(const struct session_info *session, __u8 wir
 	return session->wire.states & 1U << wire_state;
 }
 
+/* What it measures the time of: 1 << enum state. */
+static inline uint32_t session_states(const struct session_info *session)
+{
+	uint32_t on_cpu = 1U << STATE_USER | 1U << STATE_KERNEL;
+
+	return session->wire.states >> WIRE_RUNNABLE << STATE_RUNNABLE |
+	       (session_measures(session, WIRE_ON_CPU) ? on_cpu : 0);
+}
+
 /*
  * Stolen and interrupt time get a column only where the kernel accounts for them, the unknown from
  * the first interval on that has any.

@@ -276,18 +276,15 @@ static const struct field group_fields[] = {
 };
 
 /* `needs`: only groups that both sides have. */
-static void get_of_group(const struct field *field, const struct item *item, struct value *value)
+static unsigned int group_lacks(const struct item *item)
 {
-	if (field->needs && !in_both(item))
-		value_absent(value);
-	else
-		field->get(field, item, value);
+	return !in_both(item);
 }
 
 static const struct schema group_schema = {.name = "compared_group",
 					   .help = "a group of workers in both sides",
 					   SCHEMA_FIELDS(group_fields),
-					   .get = get_of_group,
+					   .lacks = group_lacks,
 					   .table = "metric"};
 
 VALUE_GETTER(get_of, value_string, "load")
@@ -345,12 +342,9 @@ VALUE_GETTER(get_verdicts, value_number, comparison_of(item)->verdicts[field->ar
 /* `needs`: only of --ab. */
 #define OF_AB .needs = true, .flags = FIELD_MAYBE
 
-static void get_of_course(const struct field *field, const struct item *item, struct value *value)
+static unsigned int comparison_lacks(const struct item *item)
 {
-	if (field->needs && !course_of(item))
-		value_absent(value);
-	else
-		field->get(field, item, value);
+	return !course_of(item);
 }
 
 static const struct field compare_fields[] = {
@@ -382,7 +376,7 @@ const struct schema compare_load_schema = {.name = "comparison",
 					   .help = "what two sets of loads differ in",
 					   .version = 1,
 					   SCHEMA_FIELDS(compare_fields),
-					   .get = get_of_course,
+					   .lacks = comparison_lacks,
 					   .table = "compared_group"};
 
 void compare_emit(const struct emit *emit, const struct load_comparison *comparison,

@@ -39,21 +39,30 @@
 
 static_assert(REASON_BYTES <= VALUE_TEXT_BYTES, "a reason fits a value");
 
-/* What a sum over several may not have. */
-static void identifier(struct value *value, uint64_t n)
+/*
+ * What a field may need, and a row not have: a metric (enum wire_metric) that the source does not
+ * measure; a state's time, by it or of this row; any of the kernel's delays.
+ */
+#define NEEDS_STATE(state) (1U << (8 + (state)))
+#define NEEDS_NOW	   (1U << 29) /* the state at the end: of the dead and of sums there is none */
+#define NEEDS_END	   (1U << 30) /* that it ended */
+#define NEEDS_DELAYS	   (1U << 31)
+
+static_assert(WIRE_METRIC_CPU < NEEDS_STATE(0) && NEEDS_STATE(STATES) <= NEEDS_NOW,
+	      "each need has its bit");
+
+static unsigned int row_lacks(const struct item *item)
 {
-	value_known(value, n, n > 0);
+	const struct session_info *session = item->context;
+	const struct row *row = item->row;
+	unsigned int lacks = ~session->wire.metrics & (NEEDS_STATE(0) - 1);
+
+	lacks |= (~session_states(session) | row->unmeasured) * NEEDS_STATE(0) & (NEEDS_NOW - 1);
+	lacks |= row_has_state(row, session) ? 0 : NEEDS_NOW;
+	lacks |= row->exited ? 0 : NEEDS_END;
+	return lacks | (row->delays_measured ? 0 : NEEDS_DELAYS);
 }
 
-GETTER(get_pid)
-{
-	identifier(value, row->pid);
-}
-GETTER(get_tid)
-{
-	identifier(value, row->tid);
-}
-NUMBER_GETTER(get_parent, row->parent_pid)
 GETTER(get_comm)
 {
 	value_string(value, row->comm);
@@ -62,34 +71,12 @@ GETTER(get_process)
 {
 	value_string(value, row->process);
 }
-NUMBER_GETTER(get_threads, row->threads)
-GETTER(get_start)
-{
-	identifier(value, row->start_ns);
-}
-NUMBER_GETTER(get_observed, row->observed_ns)
-GETTER(get_state_ns)
-{
-	if (row_measures(row, session, (enum state)field->argument))
-		value_number(value, row->states_ns[field->argument]);
-	else
-		value->kind = VALUE_NULL;
-}
-NUMBER_GETTER(get_voluntary, row->voluntary)
-NUMBER_GETTER(get_involuntary, row->involuntary)
-NUMBER_GETTER(get_wakeups, row->woken)
-NUMBER_GETTER(get_migrations, row->migrations)
-NUMBER_GETTER(get_woken, row->woken)
-NUMBER_GETTER(get_preempted, row->preempted)
-NUMBER_GETTER(get_throttled, row->throttled)
 /* Without a single one that is known, the object of them is null, not one of nulls. */
 GETTER(get_delay)
 {
 	const struct wire_delay *delay = &row->delays[field->argument];
 
-	if (!row->delays_measured)
-		value_absent(value);
-	else if (!(row->delays_measured & 1U << field->argument))
+	if (!(row->delays_measured & 1U << field->argument))
 		value_null(value);
 	else
 		value_object(value, delay, NULL);
@@ -131,9 +118,7 @@ GETTER(get_exited)
 /* What the thread does now. */
 GETTER(get_state)
 {
-	if (!row_has_state(row, session))
-		value->kind = VALUE_NULL;
-	else if (row->site.state == WIRE_ON_CPU)
+	if (row->site.state == WIRE_ON_CPU)
 		value_string(value, "running");
 	else
 		value_string(value, state_info[state_of_wait(row->site.state)].key);
@@ -141,41 +126,11 @@ GETTER(get_state)
 
 GETTER(get_reason)
 {
-	if (!row_has_state(row, session)) {
-		value->kind = VALUE_NULL;
-		return;
-	}
 	reason_format(value->text, sizeof(value->text), row->site, session_is_native(session));
 	value_string(value, value->text);
 }
 
-GETTER(get_in_state)
-{
-	if (!row_has_state(row, session))
-		value->kind = VALUE_NULL;
-	else
-		value_number(value, row->in_state_ns);
-}
-
-GETTER(get_exit_code)
-{
-	if (row->exited)
-		value_number(value, (uint32_t)row->exit_code);
-	else
-		value->kind = VALUE_NULL;
-}
-
-NUMBER_GETTER(get_latency_count, row->latency_count)
-
 /* Without a single wait there is no longest one and no percentile. */
-GETTER(get_latency_max)
-{
-	if (row->latency_max_ns)
-		value_number(value, row->latency_max_ns);
-	else
-		value->kind = VALUE_NULL;
-}
-
 GETTER(get_latency_percentile)
 {
 	if (row->latency_count)
@@ -201,7 +156,14 @@ static const struct schema delay_schema = {
 #define STRING	.type = FIELD_STRING
 #define BOOL	.type = FIELD_BOOL
 
-/* Name, group, key, header, help, levels, getter, its argument, what it needs; then its type. */
+/* Name, group, key, header, help, levels, member, what it needs; then what else it has. */
+#define NUMBER_FIELD(name_, group_, key_, header_, help_, levels_, member_, needs_, ...)           \
+	{                                                                                          \
+		.name = (name_), .group = (group_), FIELD_KEY(key_), .header = (header_),          \
+		.help = (help_), .levels = (levels_), READ_NUMBER(struct row, member_),            \
+		.needs = (needs_), .type = FIELD_INTEGER, ##__VA_ARGS__                            \
+	}
+/* The same with a getter, its argument after it, and a type at the end. */
 #define THREAD_FIELD(name_, group_, key_, header_, help_, levels_, get_, argument_, needs_, ...)   \
 	{                                                                                          \
 		.name = (name_), .group = (group_), FIELD_KEY(key_), .header = (header_),          \
@@ -209,65 +171,64 @@ static const struct schema delay_schema = {
 		.needs = (needs_), __VA_ARGS__                                                     \
 	}
 #define STATE_FIELD(name, number, key, header, help)                                               \
-	THREAD_FIELD(key, "states_ns", key, header, help, ALL, get_state_ns, STATE_##name, 0,      \
-		     INTEGER),
+	NUMBER_FIELD(key, "states_ns", key, header, help, ALL, states_ns[STATE_##name],            \
+		     NEEDS_STATE(STATE_##name)),
 #define DELAY_FIELD(name, index, key, version, help)                                               \
-	THREAD_FIELD("delay-" key, "delays", key, NULL, "delays: " help, ALL, get_delay, index, 0, \
-		     .type = FIELD_OBJECT, .schema = &delay_schema, .flags = FIELD_MAYBE),
+	THREAD_FIELD("delay-" key, "delays", key, NULL, "delays: " help, ALL, get_delay, index,    \
+		     NEEDS_DELAYS, .type = FIELD_OBJECT, .schema = &delay_schema,                  \
+		     .flags = FIELD_MAYBE),
 
 const struct field fields[] = {
-	THREAD_FIELD("pid", NULL, "pid", "PID", "process id", NAMED, get_pid, 0, 0, INTEGER),
-	THREAD_FIELD("tid", NULL, "tid", "TID", "thread id", THREADS, get_tid, 0, 0, INTEGER),
-	THREAD_FIELD("parent", NULL, "parent_pid", NULL, "process id of the parent", NAMED,
-		     get_parent, 0, 0, INTEGER),
+	NUMBER_FIELD("pid", NULL, "pid", "PID", "process id", NAMED, pid, 0,
+		     .flags = FIELD_NULL_IF_0),
+	NUMBER_FIELD("tid", NULL, "tid", "TID", "thread id", THREADS, tid, 0,
+		     .flags = FIELD_NULL_IF_0),
+	NUMBER_FIELD("parent", NULL, "parent_pid", NULL, "process id of the parent", NAMED,
+		     parent_pid, 0),
 	THREAD_FIELD("comm", NULL, "comm", "COMM", "thread name", THREADS, get_comm, 0, 0, STRING),
 	THREAD_FIELD("process", NULL, "process", "PROCESS", "process name", NAMED, get_process, 0,
 		     0, STRING),
 	THREAD_FIELD("cgroup", NULL, "cgroup", "CGROUP", "cgroup v2 path", ALL, get_cgroup, 0, 0,
 		     STRING),
-	THREAD_FIELD("threads", NULL, "threads", "THR", "threads summed up here", SUMS, get_threads,
-		     0, 0, INTEGER),
-	THREAD_FIELD("start", NULL, "start_time_ns", NULL, "start, ns since boot", NAMED, get_start,
-		     0, 0, INTEGER),
-	THREAD_FIELD("observed", NULL, "observed_ns", NULL, "time it existed in the interval", ALL,
-		     get_observed, 0, 0, INTEGER),
+	NUMBER_FIELD("threads", NULL, "threads", "THR", "threads summed up here", SUMS, threads, 0),
+	NUMBER_FIELD("start", NULL, "start_time_ns", NULL, "start, ns since boot", NAMED, start_ns,
+		     0, .flags = FIELD_NULL_IF_0),
+	NUMBER_FIELD("observed", NULL, "observed_ns", NULL, "time it existed in the interval", ALL,
+		     observed_ns, 0),
 	ON_CPU_STATES(STATE_FIELD) WIRE_WAITS(STATE_FIELD) /* thirteen */
 	THREAD_FIELD("state", NULL, "state", "NOW", "state at the end of the interval", THREADS,
-		     get_state, 0, WIRE_METRIC_STATE, STRING),
+		     get_state, 0, NEEDS_NOW, STRING),
 	THREAD_FIELD("reason", NULL, "reason", NULL, "system call, and the object it waits on",
-		     THREADS, get_reason, 0, WIRE_METRIC_STATE, STRING),
-	THREAD_FIELD("in-state", NULL, "in_state_ns", NULL, "time in that state so far", THREADS,
-		     get_in_state, 0, WIRE_METRIC_STATE, INTEGER),
-	THREAD_FIELD("voluntary", "switches", "voluntary", NULL, "switches because it blocked", ALL,
-		     get_voluntary, 0, WIRE_METRIC_SWITCHES, INTEGER),
-	THREAD_FIELD("involuntary", "switches", "involuntary", NULL,
-		     "switches although it could go on", ALL, get_involuntary, 0,
-		     WIRE_METRIC_SWITCHES, INTEGER),
-	THREAD_FIELD("wakeups", NULL, "wakeups", NULL, "times woken", ALL, get_wakeups, 0,
-		     WIRE_METRIC_WAKEUPS, INTEGER),
-	THREAD_FIELD("migrations", NULL, "migrations", NULL, "moves to another CPU", ALL,
-		     get_migrations, 0, WIRE_METRIC_MIGRATIONS, INTEGER),
-	THREAD_FIELD("waits", "runnable", "count", NULL, "waits for a CPU that ended", ALL,
-		     get_latency_count, 0, WIRE_METRIC_LATENCY, INTEGER),
-	THREAD_FIELD("max", "runnable", "max_ns", NULL, "longest wait for a CPU", ALL,
-		     get_latency_max, 0, WIRE_METRIC_LATENCY, INTEGER),
+		     THREADS, get_reason, 0, NEEDS_NOW, STRING),
+	NUMBER_FIELD("in-state", NULL, "in_state_ns", NULL, "time in that state so far", THREADS,
+		     in_state_ns, NEEDS_NOW),
+	NUMBER_FIELD("voluntary", "switches", "voluntary", NULL, "switches because it blocked", ALL,
+		     voluntary, WIRE_METRIC_SWITCHES),
+	NUMBER_FIELD("involuntary", "switches", "involuntary", NULL,
+		     "switches although it could go on", ALL, involuntary, WIRE_METRIC_SWITCHES),
+	NUMBER_FIELD("wakeups", NULL, "wakeups", NULL, "times woken", ALL, woken,
+		     WIRE_METRIC_WAKEUPS),
+	NUMBER_FIELD("migrations", NULL, "migrations", NULL, "moves to another CPU", ALL,
+		     migrations, WIRE_METRIC_MIGRATIONS),
+	NUMBER_FIELD("waits", "runnable", "count", NULL, "waits for a CPU that ended", ALL,
+		     latency_count, WIRE_METRIC_LATENCY),
+	NUMBER_FIELD("max", "runnable", "max_ns", NULL, "longest wait for a CPU", ALL,
+		     latency_max_ns, WIRE_METRIC_LATENCY, .flags = FIELD_NULL_IF_0),
 	THREAD_FIELD("p50", "runnable", "p50_ns", NULL, "median wait for a CPU", ALL,
 		     get_latency_percentile, 50, WIRE_METRIC_LATENCY, INTEGER),
 	THREAD_FIELD("p99", "runnable", "p99_ns", "RQp99", "99th percentile of waits for a CPU",
 		     ALL, get_latency_percentile, 99, WIRE_METRIC_LATENCY, INTEGER),
-	THREAD_FIELD("woken", "runnable", "woken", NULL, "became runnable by a wakeup", ALL,
-		     get_woken, 0, WIRE_METRIC_WAKEUPS, INTEGER),
-	THREAD_FIELD("preempted", "runnable", "preempted", NULL,
-		     "stayed runnable when it lost its CPU", ALL, get_preempted, 0,
-		     WIRE_METRIC_WAKEUPS, INTEGER),
-	THREAD_FIELD("throttled", "runnable", "throttled", NULL,
-		     "of those, with its CPU budget used up", ALL, get_throttled, 0,
-		     WIRE_METRIC_WAKEUPS, INTEGER),
+	NUMBER_FIELD("woken", "runnable", "woken", NULL, "became runnable by a wakeup", ALL, woken,
+		     WIRE_METRIC_WAKEUPS),
+	NUMBER_FIELD("preempted", "runnable", "preempted", NULL,
+		     "stayed runnable when it lost its CPU", ALL, preempted, WIRE_METRIC_WAKEUPS),
+	NUMBER_FIELD("throttled", "runnable", "throttled", NULL,
+		     "of those, with its CPU budget used up", ALL, throttled, WIRE_METRIC_WAKEUPS),
 	WIRE_DELAY_KINDS(DELAY_FIELD) /* eight */
 	THREAD_FIELD("exited", NULL, "exited", NULL, "ended in the interval", ALL, get_exited, 0, 0,
 		     BOOL),
-	THREAD_FIELD("exit-code", NULL, "exit_code", NULL, "wait status of the exited", THREADS,
-		     get_exit_code, 0, 0, INTEGER),
+	NUMBER_FIELD("exit-code", NULL, "exit_code", NULL, "wait status of the exited", THREADS,
+		     exit_code, NEEDS_END),
 	THREAD_FIELD("command", NULL, "command", "COMMAND",
 		     "arguments that it was started with; not in recordings", NAMED, get_command, 0,
 		     0, STRING, .flags = FIELD_ON_REQUEST),
@@ -282,24 +243,12 @@ const struct field fields[] = {
 
 const size_t field_count = sizeof(fields) / sizeof(fields[0]);
 
-/* A source may not measure what a field needs (enum wire_metric). */
-static void get_measured(const struct field *field, const struct item *item,
-			 struct value *ret_value)
-{
-	const struct session_info *session = item->context;
-
-	if (field->needs & ~session->wire.metrics)
-		value_null(ret_value);
-	else
-		field->get(field, item, ret_value);
-}
-
 const struct schema thread_schema = {
 	.name = "thread",
 	.help = "what a thread did, or those of a process or cgroup together",
 	.fields = fields,
 	.count = ARRAY_SIZE(fields),
-	.get = get_measured,
+	.lacks = row_lacks,
 };
 
 void field_get(const struct field *field, const struct row *row, const struct session_info *session,
@@ -307,7 +256,7 @@ void field_get(const struct field *field, const struct row *row, const struct se
 {
 	struct item item = {row, session};
 
-	get_measured(field, &item, ret_value);
+	schema_get(&thread_schema, field, &item, ret_value);
 }
 
 bool field_orders(const struct field *field, unsigned int levels)

@@ -388,19 +388,16 @@ static const struct field worker_fields[] = {
 };
 
 /* `needs`: only those have it that left a report. */
-static void get_of_worker(const struct field *field, const struct item *item, struct value *value)
+static unsigned int worker_lacks(const struct item *item)
 {
-	if (field->needs && !worker_of(item)->report)
-		value_absent(value);
-	else
-		field->get(field, item, value);
+	return !worker_of(item)->report;
 }
 
 const struct schema worker_schema = {.name = "worker",
 				     .help = "a worker of `dwell load`",
 				     .version = 1,
 				     SCHEMA_FIELDS(worker_fields),
-				     .get = get_of_worker};
+				     .lacks = worker_lacks};
 
 int load_write_worker(struct output *out, const struct outcome *outcome,
 		      const struct run_group *worker_group, unsigned int number, bool samples)
