@@ -60,12 +60,15 @@ static bool may_be_trap(const struct file_draft *draft, const struct stat *found
 	return fstat(draft->directory, &directory) < 0 || directory.st_uid != found->st_uid;
 }
 
+/* A FIFO that no process reads is an error, ENXIO, and not worth waiting for. */
 static int open_in_place(struct file_draft *draft, int flags, mode_t mode)
 {
 	draft->fd = openat(draft->directory, draft->name,
-			   O_WRONLY | O_CLOEXEC | O_NOCTTY | O_APPEND | flags, mode);
+			   O_WRONLY | O_CLOEXEC | O_NOCTTY | O_APPEND | O_NONBLOCK | flags, mode);
 	draft->kept = true;
-	return draft->fd < 0 ? -errno : 0;
+	if (draft->fd < 0 || fcntl(draft->fd, F_SETFL, O_APPEND) < 0)
+		return -errno;
+	return 0;
 }
 
 static int random_name(char *into)
@@ -211,9 +214,10 @@ int file_draft_open(struct file_draft *draft, int directory, const char *path, m
 
 int file_draft_refused(const char *path, int result, struct error *error)
 {
-	return result == -EEXIST ? error_set(error, EEXIST, "%s exists: --force replaces it", path)
-				 : error_set(error, -result, "cannot write %s: %s", path,
-					     limits_strerror(-result));
+	if (result == -EEXIST)
+		return error_set(error, EEXIST, "%s exists: --force replaces it", path);
+	return error_set(error, -result, "cannot write %s: %s", path,
+			 result == -ENXIO ? "no process reads it" : limits_strerror(-result));
 }
 
 static int link_as(const struct file_draft *draft, const char *name)

@@ -232,7 +232,8 @@ int child_start(struct child *child, const char *name, struct error *error)
 		return error_set(error, -reason, "cannot stop %s at its start: ptrace: %s", name,
 				 strerror(-reason));
 	if (got == sizeof(reason))
-		return error_set(error, reason, "cannot run %s: %s", name, strerror(reason));
+		return error_set(error, reason, "cannot run %s: %s", *name ? name : "''",
+				 strerror(reason));
 	return 0;
 }
 

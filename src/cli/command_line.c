@@ -263,6 +263,20 @@ static int check_names(const struct command_line *line, int argc, char **argv, s
 			 guess.similar.best);
 }
 
+/* `-- $COMMAND` with nothing in the variable: not the same as without a command. */
+static int check_command(const struct command_line *line, int argc, char **argv,
+			 struct error *error)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--") != 0)
+			continue;
+		if (i + 1 < argc || !line->arguments || !strstr(line->arguments, "-- COMMAND"))
+			return 0;
+		return error_set(error, EINVAL, "-- needs a command after it");
+	}
+	return 0;
+}
+
 static bool only_parses;
 
 void command_line_only_parse(void)
@@ -280,7 +294,8 @@ int command_line_parse(const struct command_line *line, int argc, char **argv, v
 	error_t failed;
 
 	snprintf(program, sizeof(program), "dwell %s", name);
-	if (check_names(line, argc, argv, &parse.error) < 0)
+	if (check_names(line, argc, argv, &parse.error) < 0 ||
+	    check_command(line, argc, argv, &parse.error) < 0)
 		return command_fail(name, EXIT_USAGE, &parse.error);
 	argv[0] = program;
 	argp_err_exit_status = EXIT_USAGE;

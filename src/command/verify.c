@@ -65,7 +65,7 @@ static int verify_run_command(int argc, char **argv)
 		.options = {.limit_percent = LIMIT_PERCENT,
 			    .rounds = 3,
 			    .run_ns = 2 * NS_PER_S,
-			    .directory = "/var/tmp",
+			    .directory = VERIFY_DIRECTORY,
 			    .data = &verify},
 	};
 	struct verification result;

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/duration.h"
 #include "command/parsing.h"
@@ -94,7 +96,13 @@ static const struct command_option verify_option_table[] = {
 static int end(void *data, struct error *error)
 {
 	struct verify *verify = data;
+	const char *directory = verify->options.directory;
+	struct stat found;
+	int reason = stat(directory, &found) < 0 ? errno : S_ISDIR(found.st_mode) ? 0 : ENOTDIR;
 
+	/* without the usual one only the patterns that need a file are skipped */
+	if (reason && strcmp(directory, VERIFY_DIRECTORY) != 0)
+		return error_set(error, reason, "--directory %s: %s", directory, strerror(reason));
 	return result_options_end(&verify->output, &verify_schema, ~0U, error);
 }
 

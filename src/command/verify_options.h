@@ -9,6 +9,8 @@
 #include "command/result_options.h"
 #include "view/verify.h"
 
+#define VERIFY_DIRECTORY "/var/tmp" /* unless --directory says another */
+
 struct verify {
 	struct result_options output;
 	struct verify_options options;

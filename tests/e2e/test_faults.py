@@ -54,6 +54,8 @@ def one_line(done, status, *parts):
         (["--children"], 2, ["--children needs"]),
         (["-p", "1", "--", "true"], 2, ["not both"]),
         (["--", "/no/such/program"], 1, ["cannot run /no/such/program", "No such file"]),
+        (["--", ""], 1, ["cannot run ''", "No such file"]),
+        (["-d", "1s", "--"], 2, ["-- needs a command after it"]),
         (["--", "/etc/passwd"], 1, ["cannot run /etc/passwd", "Permission denied"]),
     ],
 )

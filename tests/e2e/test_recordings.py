@@ -246,6 +246,19 @@ def test_a_pipe_is_not_a_recording(tmp_path):
         assert done.returncode == 1 and "./-" in done.stderr and not (tmp_path / "-").exists(), done.stderr
 
 
+def test_a_pipe_is_written_to_while_a_process_reads_it(tmp_path):
+    """Without one dwell does not wait until one comes."""
+    pipe, copy = tmp_path / "pipe", tmp_path / "copy.dwell"
+    os.mkfifo(pipe)
+    done = run("record", "--force", "-o", pipe, "-d", "300ms")
+    assert done.returncode == 1 and done.stderr == f"dwell record: cannot write {pipe}: no process reads it\n"
+    with open(copy, "wb") as file, subprocess.Popen(["cat", pipe], stdout=file):
+        held = os.open(pipe, os.O_WRONLY)  # as soon as it is read
+        done = run("record", "--force", "-o", pipe, "-d", "300ms")
+        os.close(held)
+    assert done.returncode == 0 and run("report", copy).returncode == 0, done.stderr
+
+
 def test_a_command_that_cannot_run_leaves_no_file(tmp_path):
     """One that was there stays, for nothing has replaced it."""
     for command in (["record", "-o"], ["top", "--record"]):

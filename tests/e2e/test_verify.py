@@ -142,6 +142,9 @@ def test_list_and_mistakes():
     }.items():
         done = run("verify", *arguments)
         assert done.returncode == 2 and message in done.stderr, (arguments, done.stderr)
+    for directory, reason in (("/nonexistent", "No such file"), ("/etc/passwd", "Not a directory")):
+        done = run("verify", "--directory", directory)
+        assert done.returncode == 1 and f"--directory {directory}: {reason}" in done.stderr, done.stderr
 
 
 @pytest.mark.skipif(not shutil.which("unshare"), reason="unshare is not installed")
