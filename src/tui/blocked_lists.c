@@ -196,6 +196,18 @@ void blocked_scroll(size_t *offset, size_t selected, int lines)
 		*offset = selected + 1 - (size_t)lines;
 }
 
+/* Below the hotspots, or what is there without any, if there is room. */
+static void draw_unjudged(const struct blocked_screen *screen, struct canvas *canvas, int first,
+			  int count)
+{
+	int taken = screen->order_count ? (int)screen->order_count : 1;
+	char text[BLOCKED_UNJUDGED_BYTES];
+
+	if (taken < count && blocked_unjudged(text, screen->options.stalls))
+		canvas_format(canvas, first + taken, 2, canvas->columns - 2, ROLE_WARNING,
+			      "not judged: %s", text);
+}
+
 void blocked_draw_hotspots(struct blocked_screen *screen, struct canvas *canvas, int first,
 			   int count)
 {
@@ -211,6 +223,7 @@ void blocked_draw_hotspots(struct blocked_screen *screen, struct canvas *canvas,
 		canvas_text(canvas, first + 1, 2, canvas->columns, ROLE_DIM,
 			    screen->hotspot_count ? "nothing matches the filter"
 						  : "no stalls so far");
+	draw_unjudged(screen, canvas, first + 1, count - 1);
 	for (int i = 0; i < count - 1; i++) {
 		size_t index = screen->hotspot_offset + (size_t)i;
 

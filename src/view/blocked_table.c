@@ -238,17 +238,10 @@ static void write_hotspots(struct output *out, const struct blocked_summary *sum
 
 static void write_unjudged(struct output *out, const struct stalls *stalls)
 {
-	struct stalls_unjudged unjudged;
-	char comm[32];
+	char text[BLOCKED_UNJUDGED_BYTES];
 
-	if (!stalls_unjudged(stalls, &unjudged))
-		return;
-	text_printable(comm, sizeof(comm), unjudged.comm, 16);
-	output_format(
-		out,
-		"Not judged: %s %u, which used %.0f %% of the process's CPU time: no poll of a "
-		"task and no turn of a loop was seen in it. dwell profile shows what it did.\n",
-		comm, unjudged.tid, 100.0 * (double)unjudged.cpu_ns / (double)unjudged.process_ns);
+	if (blocked_unjudged(text, stalls))
+		output_format(out, "Not judged: %s dwell profile shows what it did.\n", text);
 }
 
 /* "STUCK 1.4s  sleep in orders::audit::append" */

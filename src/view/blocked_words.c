@@ -218,3 +218,18 @@ void blocked_write_name(struct output *out, const char *name, size_t columns)
 	text_end(cut, sizeof(cut), name, columns);
 	text_padded(out, cut, columns);
 }
+
+bool blocked_unjudged(char into[BLOCKED_UNJUDGED_BYTES], const struct stalls *stalls)
+{
+	struct stalls_unjudged unjudged;
+	char comm[32];
+
+	if (!stalls_unjudged(stalls, &unjudged))
+		return false;
+	text_printable(comm, sizeof(comm), unjudged.comm, 16);
+	snprintf(into, BLOCKED_UNJUDGED_BYTES,
+		 "%s %u, which used %.0f %% of the process's CPU time: no poll of a task and no "
+		 "turn of a loop was seen in it.",
+		 comm, unjudged.tid, 100.0 * (double)unjudged.cpu_ns / (double)unjudged.process_ns);
+	return true;
+}

@@ -47,6 +47,10 @@ void blocked_write_name(struct output *out, const char *name, size_t columns);
 /* Others had the CPU: no limit of its own was reached, and it was not announced. */
 bool blocked_lost_its_cpu(const struct hotspot *hotspot);
 
+/* That the thread which computed most is no worker; false: none did so much. */
+#define BLOCKED_UNJUDGED_BYTES 256
+bool blocked_unjudged(char into[BLOCKED_UNJUDGED_BYTES], const struct stalls *stalls);
+
 /* The name of a type of task; of the sum of those that found no room, what it is. */
 void blocked_task_name(char into[BLOCKED_NAME_BYTES], const struct stalls *stalls,
 		       const struct task *task);

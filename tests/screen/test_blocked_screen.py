@@ -3,6 +3,7 @@
 import pathlib
 import re
 import subprocess
+import sys
 
 import cast
 import pytest
@@ -243,3 +244,13 @@ def test_nothing_seen_is_not_healthy(terminal):
             screen.wait("HEALTH  unknown: no poll or turn has been seen yet")
         finally:
             sleeper.kill()
+
+
+def test_what_is_not_judged_is_named(terminal):
+    """A screen without a stall says nothing of a thread that is no worker."""
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as spinner:
+        try:
+            screen = terminal(command=f"{DWELL} blocked -p {spinner.pid}", columns=120)
+            screen.wait("no worker has been seen yet", f"not judged: python3 {spinner.pid}, which used 100 % of the process's CPU time")
+        finally:
+            spinner.kill()
