@@ -204,6 +204,16 @@ static void note_migration(struct worker *worker, uint64_t now_ns, unsigned int 
 	worker->cpu = cpu;
 }
 
+void worker_note_gap(struct worker *worker, uint64_t now_ns, uint64_t gap_ns)
+{
+	if (gap_ns > worker->report.max_gap_ns) {
+		worker->report.max_gap_ns = gap_ns;
+		worker->report.max_gap_cpu = worker->cpu;
+		worker->report.max_gap_at_ns = now_ns - worker->report.began_ns;
+	}
+	note_part_gap(worker, now_ns, gap_ns);
+}
+
 void worker_look(struct worker *worker, uint64_t now_ns)
 {
 	uint64_t paused_ns = worker_paused_until(worker, &now_ns);
@@ -213,12 +223,7 @@ void worker_look(struct worker *worker, uint64_t now_ns)
 
 	worker->report.looks++;
 	gap_ns -= gap_ns < excused_ns ? gap_ns : excused_ns;
-	if (gap_ns > worker->report.max_gap_ns) {
-		worker->report.max_gap_ns = gap_ns;
-		worker->report.max_gap_cpu = worker->cpu;
-		worker->report.max_gap_at_ns = now_ns - worker->report.began_ns;
-	}
-	note_part_gap(worker, now_ns, gap_ns);
+	worker_note_gap(worker, now_ns, gap_ns);
 	if (was_kept_waiting(worker, now_ns, gap_ns))
 		tell_scheduler(worker);
 	if (cpu != worker->cpu)

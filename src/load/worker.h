@@ -50,6 +50,7 @@ struct worker_slot {
 	/* The parent's: how long it had been frozen when it was let begin; UINT64_MAX: it was then,
 	 * and begins with the thaw. */
 	uint64_t paused_at_start_ns;
+	uint64_t started_ns; /* The parent's: CLOCK_MONOTONIC, when it was let begin */
 } __attribute__((aligned(64)));
 
 /* or neighbours would take the line from each other with every iteration */
@@ -167,6 +168,8 @@ static inline void worker_sample(struct worker *worker, enum report_samples stre
  * checkpoints, and at the end of waits, where the clock has been read anyway.
  */
 void worker_look(struct worker *worker, uint64_t now_ns);
+/* A gap up to now, which may be the longest. */
+void worker_note_gap(struct worker *worker, uint64_t now_ns, uint64_t gap_ns);
 
 /*
  * Sleeps for `ns`, in pieces that look at the stop flag. False: cut short. The samples are the time

@@ -275,6 +275,7 @@ int worker_group_start(struct worker_group *worker_group, struct error *error)
 		struct worker_slot *slot = shared_slot(&worker_group->shared, i);
 		uint64_t now_ns = worker_group->started_ns;
 
+		slot->started_ns = now_ns;
 		slot->paused_at_start_ns =
 			worker_group->frozen ? UINT64_MAX : pauses_until(&slot->pauses, &now_ns);
 	}

@@ -200,22 +200,53 @@ static void begin_telemetry(struct worker *worker)
 	__atomic_store_n(&worker->slot->looked_ns, report->began_ns, __ATOMIC_RELAXED);
 }
 
-static void work(struct worker_life *worker_life)
+/* Of a worker that was let begin, until its work could: waits for a CPU, which are of its work. */
+struct lateness {
+	uint64_t delay_ns;   /* of its schedstat, the last time; UINT64_MAX: not known */
+	uint64_t total_ns;   /* since it was let begin */
+	uint64_t longest_ns; /* of that, between two looks */
+};
+
+/* `in_one`: what it waited since the last time was one wait. */
+static void look_late(struct lateness *late, const struct worker *worker, int schedstat,
+		      bool in_one)
+{
+	uint64_t since_ns = clock_monotonic_ns() - worker->slot->started_ns;
+	struct schedstat now;
+	uint64_t waited_ns;
+
+	if (late->delay_ns == UINT64_MAX || !schedstat_read(schedstat, &now))
+		return;
+	waited_ns = now.delay_ns - late->delay_ns;
+	late->delay_ns = now.delay_ns;
+	/* before that it may have waited, too, among many that are made */
+	if (waited_ns > since_ns - late->total_ns)
+		waited_ns = since_ns - late->total_ns;
+	late->total_ns += waited_ns;
+	if (in_one && waited_ns > late->longest_ns)
+		late->longest_ns = waited_ns;
+}
+
+static void work(struct worker_life *worker_life, int schedstat, struct lateness *late)
 {
 	struct worker *worker = &worker_life->worker;
 	struct worker_report *report = &worker->report;
 	struct schedstat before, after;
-	cleanup_close int schedstat = schedstat_open();
 	bool measured;
 	uint64_t cpu_ns, ended_ns, before_ns, paused_ns;
 
 	/* what the kernel counts is of no more than the time by the clock, at both ends: a worker
 	 * that is preempted here has no share above 100 % */
 	begin_telemetry(worker);
+	look_late(late, worker, schedstat, !worker->type->begin);
 	measured = schedstat_read(schedstat, &before);
 	worker->schedstat_fd = schedstat;
 	worker->delay_ns = measured ? before.delay_ns : 0;
 	worker->delay_read_ns = report->began_ns;
+	report->began_ns -= late->total_ns;
+	before.delay_ns -= late->total_ns;
+	if (late->longest_ns && !(worker->type->flags & WORK_BYPASS))
+		worker_note_gap(worker, report->began_ns + late->total_ns, late->longest_ns);
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	before_ns = worker->excused_ns;
 	paused_ns = worker->slot->paused_at_start_ns;
@@ -275,8 +306,13 @@ int worker_live(struct worker_life *worker_life)
 	struct worker *worker = &worker_life->worker;
 	cleanup_free struct report_migration *migrations =
 		calloc(REPORT_MIGRATIONS, sizeof(*migrations));
-	int result = migrations ? await_start(worker_life->start_fd) : -ENOMEM;
+	cleanup_close int schedstat = schedstat_open();
+	struct schedstat awaiting;
+	bool measured = schedstat_read(schedstat, &awaiting);
+	struct lateness late = {.delay_ns = measured ? awaiting.delay_ns : UINT64_MAX};
+	int result;
 
+	result = migrations ? await_start(worker_life->start_fd) : -ENOMEM;
 	if (result < 0)
 		return result;
 	worker->migrations = migrations;
@@ -285,12 +321,14 @@ int worker_live(struct worker_life *worker_life)
 	worker->report.program_status = -1;
 	worker->random = random_seed(worker->seed, worker->index);
 	__atomic_store_n(&worker->slot->tid, worker->report.tid, __ATOMIC_RELAXED);
+	look_late(&late, worker, schedstat, true);
 	set_up(worker_life);
+	look_late(&late, worker, schedstat, true);
 	/* begin() may look at the clock, and is not to find that it has been stuck since boot */
 	begin_telemetry(worker);
 	if (worker->type->begin && worker->type->begin(worker) < 0)
 		worker_fail(worker, "it could not begin");
-	work(worker_life);
+	work(worker_life, schedstat, &late);
 	read_numa_pages(&worker->report); /* before its memory is given back */
 	if (worker->type->end)
 		worker->type->end(worker);

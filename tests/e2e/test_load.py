@@ -235,6 +235,19 @@ checks: {not-starved: true, max-gap: 250ms}
     assert [group["work"] for group in load.groups] == ["spin-wait", "yield-heavy", "pipe-io", "spin-wait"]
 
 
+def test_who_waits_for_a_cpu_from_the_start_has_waited():
+    """Three that never sleep on one CPU, of which the first in the queue keeps it."""
+    cpu = min(os.sched_getaffinity(0))
+    load = Load("--work", "spin-wait", "--workers", 3, "--policy", "fifo:50", "--affinity", cpu, "-d", "1s")
+    wall_ns = sum(worker["wall_time_ns"] for worker in load.workers)
+    assert sum(worker["cpu_time_ns"] for worker in load.workers) < 0.36 * wall_ns, load.workers
+    starved = [worker for worker in load.workers if not worker["work_units"]]
+    assert starved, load.workers
+    for worker in starved:
+        assert worker["schedstat_run_delay_ns"] > 0.9 * worker["wall_time_ns"] > 0.3e9, worker
+        assert worker["max_gap_ms"] > 300, worker
+
+
 def test_checks_decide_the_verdict():
     assert Load("--work", "spin-wait", "-d", "200ms", "--check", "max-gap=10s").status == 0
     load = Load("--work", "spin-wait", "--workers", 8, "-d", "500ms", "--check", "max-gap=1us")
