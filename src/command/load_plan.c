@@ -105,13 +105,10 @@ static int print_cgroup(struct planner *planner, const struct spec_cgroup *cgrou
 static int print_phase(struct planner *planner, const struct spec_phase *phase, size_t number,
 		       struct error *error)
 {
-	uint64_t hold_ns = phase->hold == HOLD_TIME
-				   ? phase->hold_ns
-				   : (uint64_t)(phase->share * (double)planner->spec->duration_ns);
 	char hold[16], loop[16];
 	int result = 0;
 
-	duration_format(hold, sizeof(hold), hold_ns);
+	duration_format(hold, sizeof(hold), spec_hold_ns(planner->spec, phase));
 	duration_format(loop, sizeof(loop), phase->loop_ns);
 	print_text(stdout, "  phase %zu, %s%s%s\n", number, hold,
 		   phase->loop_ns ? ", ops repeated every " : "", phase->loop_ns ? loop : "");
@@ -155,7 +152,7 @@ int load_print_plan(const struct spec *spec, const struct topology *topology, st
 	int result = 0;
 
 	planner_init(&planner, spec, topology);
-	duration_format(duration, sizeof(duration), spec->duration_ns);
+	duration_format(duration, sizeof(duration), spec_length_ns(spec));
 	print_text(stdout, "%s: %s, seed %llu\n", spec->name, duration,
 		   (unsigned long long)spec->seed);
 	for (size_t i = 0; result >= 0 && i < spec->cgroups.count; i++)

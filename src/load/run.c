@@ -196,12 +196,6 @@ int run_hold(struct run *run, uint64_t until_ns, struct error *error)
 	return result;
 }
 
-static uint64_t hold_of(const struct run *run, const struct spec_phase *phase)
-{
-	return phase->hold == HOLD_TIME ? phase->hold_ns
-					: (uint64_t)(phase->share * (double)run->spec->duration_ns);
-}
-
 static int run_phase(struct run *run, unsigned int number, struct error *error)
 {
 	const struct spec_phase *phase = &run->spec->phases.items[number];
@@ -217,7 +211,7 @@ static int run_phase(struct run *run, unsigned int number, struct error *error)
 		if (!end_ns && result >= 0 && !run->stop && phases_begin(run, number) < 0)
 			result = error_set(error, ENOMEM, "out of memory");
 		if (!end_ns)
-			end_ns = clock_monotonic_ns() + hold_of(run, phase);
+			end_ns = clock_monotonic_ns() + spec_hold_ns(run->spec, phase);
 		until_ns = clock_monotonic_ns() + phase->loop_ns;
 		if (!phase->loop_ns || until_ns > end_ns)
 			until_ns = end_ns;
@@ -245,15 +239,6 @@ static int run_phases(struct run *run, struct error *error)
 		run->phase = NULL;
 	}
 	return result;
-}
-
-static void plan_hold(struct run *run)
-{
-	const struct spec_phases *phases = &run->spec->phases;
-
-	run->hold_ns = phases->count ? 0 : run->spec->duration_ns;
-	for (size_t i = 0; i < phases->count; i++)
-		run->hold_ns += hold_of(run, &phases->items[i]);
 }
 
 static bool starts_scheduler(const struct spec_phases *phases)
@@ -371,7 +356,7 @@ int run_execute(struct run *run, const struct spec *spec, const struct topology 
 		.inside = {.over = true, .programs = SCHEDULER_PROGRAMS_INIT},
 	};
 	planner_init(&run->planner, spec, topology);
-	plan_hold(run);
+	run->hold_ns = spec_length_ns(run->spec);
 	raised = priority_raise();
 	result = prepare(run, error);
 	if (result >= 0)

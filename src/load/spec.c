@@ -340,6 +340,21 @@ static bool needs_cgroups(const struct spec_cgroup *cgroup)
 	return *cgroup->name != '\0';
 }
 
+uint64_t spec_hold_ns(const struct spec *spec, const struct spec_phase *phase)
+{
+	return phase->hold == HOLD_TIME ? phase->hold_ns
+					: (uint64_t)(phase->share * (double)spec->duration_ns);
+}
+
+uint64_t spec_length_ns(const struct spec *spec)
+{
+	uint64_t length_ns = spec->phases.count ? 0 : spec->duration_ns;
+
+	for (size_t i = 0; i < spec->phases.count; i++)
+		length_ns += spec_hold_ns(spec, &spec->phases.items[i]);
+	return length_ns;
+}
+
 bool spec_needs_cgroups(const struct spec *spec)
 {
 	for (size_t i = 0; i < spec->cgroups.count; i++)

@@ -197,6 +197,10 @@ struct spec {
 void spec_init(struct spec *spec); /* 5 s, nothing to run, no checks */
 void spec_release(struct spec *spec);
 
+/* How long a phase holds; and how long it all takes: with phases, as long as they hold. */
+uint64_t spec_hold_ns(const struct spec *spec, const struct spec_phase *phase);
+uint64_t spec_length_ns(const struct spec *spec);
+
 /* Whether any of it is to run in a cgroup of its own. */
 bool spec_needs_cgroups(const struct spec *spec);
 

@@ -134,6 +134,16 @@ static int take_pair(struct yaml_reader *reader, struct taking *taking, const ch
 	return result;
 }
 
+/* The key before what is wrong with its value, unless that begins with it. */
+static int name_key(const char *key, int result, struct error *error)
+{
+	size_t length = strlen(key);
+
+	if (!strncmp(error->text, key, length) && error->text[length] == ':')
+		return result;
+	return error_wrap(error, result, "%.40s", key);
+}
+
 int yaml_read_mapping(struct yaml_reader *reader, const yaml_node_t *node, const char *what,
 		      const struct yaml_key *keys, const struct yaml_others *others, void *into,
 		      struct error *error)
@@ -165,8 +175,7 @@ int yaml_read_mapping(struct yaml_reader *reader, const yaml_node_t *node, const
 			return yaml_error_at(reader, name, result, error);
 		}
 		if (result < 0 && !reader->placed)
-			return yaml_error_at(reader, value, error_wrap(error, result, "%.40s", key),
-					     error);
+			return yaml_error_at(reader, value, name_key(key, result, error), error);
 	}
 	return result;
 }

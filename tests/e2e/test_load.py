@@ -235,6 +235,13 @@ checks: {not-starved: true, max-gap: 250ms}
     assert [group["work"] for group in load.groups] == ["spin-wait", "yield-heavy", "pipe-io", "spin-wait"]
 
 
+def test_the_plan_is_as_long_as_its_phases(tmp_path):
+    text = "duration: 4s\nwork: spin-wait\nphases:\n  - hold: 300ms\n  - hold: 50%\n"
+    (tmp_path / "phases.yaml").write_text(text)
+    done = run("load", "--dry-run", tmp_path / "phases.yaml")
+    assert ": 2.30s, seed " in done.stdout.splitlines()[0], done.stdout
+
+
 def test_who_waits_for_a_cpu_from_the_start_has_waited():
     """Three that never sleep on one CPU, of which the first in the queue keeps it."""
     cpu = min(os.sched_getaffinity(0))

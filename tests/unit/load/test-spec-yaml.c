@@ -337,7 +337,7 @@ static const char *const mistakes[][2] = {
 	{"work:\n  - type: futex-fan-out\n    fan-uot: 3\n",
 	 "s.yaml:3:5: futex-fan-out has no key 'fan-uot'; did you mean 'fan_out'?"},
 	{"work: {type: futex-fan-out, fan_out: 0}\n",
-	 "s.yaml:1:38: fan_out: fan_out: 0 is too small; at least 1"},
+	 "s.yaml:1:38: fan_out: 0 is too small; at least 1"},
 	{"work: {type: futex-fan-out, fan_out: 2, FanOut: 3}\n",
 	 "s.yaml:1:49: FanOut: it is there twice"},
 	{"work: {type: futex-fan-out, fan_out: [2]}\n",
@@ -365,9 +365,9 @@ static const char *const mistakes[][2] = {
 	{"work: {type: spin-wait, mode: process}\n",
 	 "s.yaml:1:31: mode: 'process' is neither fork nor thread"},
 	{"work: {type: priority-inversion, mode: process}\n",
-	 "s.yaml:1:40: mode: mode: unknown 'process'; use one of plain, pi"},
+	 "s.yaml:1:40: mode: unknown 'process'; use one of plain, pi"},
 	{"work: {type: taobench, memory: bind}\n",
-	 "s.yaml:1:32: memory: memory: bad size 'bind': use a number, as 4096, 64K or 16M"},
+	 "s.yaml:1:32: memory: bad size 'bind': use a number, as 4096, 64K or 16M"},
 	{"work: {type: spin-wait, affinity: all}\n",
 	 "s.yaml:1:35: affinity: unknown affinity 'all': use inherit, single, spread, random:N, "
 	 "llc, smt-pair, cross-cgroup or CPUs, as 0-3"},
@@ -423,7 +423,7 @@ static const char *const mistakes[][2] = {
 	{"cgroups:\n  - {name: a, cpu_max: 50%, cpu-max: 60%}\n",
 	 "s.yaml:2:38: cpu-max: it is there twice"},
 	{"cgroups:\n  - {name: a, cpu_max: lots}\n",
-	 "s.yaml:2:24: cpu_max: cpu_max: 'lots' is neither a percentage of a CPU (50%), nor "
+	 "s.yaml:2:24: cpu_max: 'lots' is neither a percentage of a CPU (50%), nor "
 	 "QUOTA/PERIOD (20ms/100ms), nor max"},
 	{"cgroups:\n  - {name: a, cpu_mxa: 1}\n",
 	 "s.yaml:2:15: a cgroup has no key 'cpu_mxa'; did you mean 'cpu_max'?"},
@@ -505,12 +505,12 @@ static const char *const mistakes[][2] = {
 	{"phases: 3\n", "s.yaml:1:9: a phase must be a mapping of keys to values"},
 	{"checks:\n  max-gpa: 1s\n",
 	 "s.yaml:2:12: max-gpa: unknown check 'max-gpa'; did you mean 'max-gap'?"},
-	{"checks:\n  max-gap: soon\n", "s.yaml:2:12: max-gap: max-gap: bad duration 'soon': use a "
+	{"checks:\n  max-gap: soon\n", "s.yaml:2:12: max-gap: bad duration 'soon': use a "
 				       "number and a unit, as 200us, 5ms or 1.5s"},
 	{"checks:\n  max-gap: 1s\n  max_gap: 2s\n", "s.yaml:3:12: max_gap: it is there twice"},
 	{"checks: all\n", "s.yaml:1:9: checks must be a mapping of keys to values"},
 	{"checks: {isolation: maybe}\n",
-	 "s.yaml:1:21: isolation: isolation: 'maybe' is neither true nor false"},
+	 "s.yaml:1:21: isolation: 'maybe' is neither true nor false"},
 	{"name: a\n---\nname: b\n", "s.yaml:2:1: a second document: a spec is one"},
 	{"name: [a\n",
 	 "s.yaml:2:1: not YAML: did not find expected ',' or ']', while parsing a flow sequence"},
