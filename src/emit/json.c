@@ -6,17 +6,16 @@
 #include "base/json.h"
 #include "emit/emit.h"
 
-#define TEMPLATE_FIELDS 64
-#define TEMPLATE_ROWS	16 /* with fewer it does not pay */
-#define TEMPLATE_COPY	32
+#define ROW_TEXT_FIELDS 64
+#define ROW_TEXT_ROWS	16 /* with fewer it does not pay */
+#define ROW_TEXT_COPY	32
 
 /*
  * The text that all rows of a schema have in common that lack the same (schema.lacks), up to the
  * first of their values, from there to the next, and so on: rows of threads are many, and have
  * fifty values.
  */
-struct template
-{
+struct row_text {
 	bool is_made;
 	unsigned int lacks;
 	struct output text;
@@ -24,7 +23,7 @@ struct template
 	struct gap {
 		size_t length;		   /* of the text before it */
 		const struct field *field; /* whose value is next; NULL: the row ends */
-	} gaps[TEMPLATE_FIELDS + 1];
+	} gaps[ROW_TEXT_FIELDS + 1];
 };
 
 /* An object that is no result: all of it, in its order. */
@@ -76,10 +75,10 @@ static void write_key(struct json *json, const struct field *field)
 static void write_fields(struct json *json, const struct schema *schema, const struct item *item,
 			 const struct emit *emit);
 
-static void template_gap(struct template *template, struct json *json, const struct field *field);
+static void row_text_gap(struct row_text *row_text, struct json *json, const struct field *field);
 
 static void write_keys(struct json *json, const struct schema *schema, unsigned int lacks,
-		       const struct item *item, const struct emit *emit, struct template *template);
+		       const struct item *item, const struct emit *emit, struct row_text *row_text);
 
 static void write_list(struct json *json, const struct field *field, const struct item *item,
 		       const struct value *list, const struct emit *emit);
@@ -141,67 +140,67 @@ static void write_ordered(struct json *json, const struct field *field, const st
 }
 
 /* NULL: there is no memory, or it does not pay. */
-static struct template *template_new(const struct value *list)
+static struct row_text *row_text_new(const struct value *list)
 {
-	struct template *template = NULL;
+	struct row_text *row_text = NULL;
 
-	if (list->count >= TEMPLATE_ROWS)
-		template = calloc(1, sizeof(*template));
-	if (template && output_init(&template->text, -1) < 0) {
-		free(template);
+	if (list->count >= ROW_TEXT_ROWS)
+		row_text = calloc(1, sizeof(*row_text));
+	if (row_text && output_init(&row_text->text, -1) < 0) {
+		free(row_text);
 		return NULL;
 	}
-	return template;
+	return row_text;
 }
 
-static void template_free(struct template *template)
+static void row_text_free(struct row_text *row_text)
 {
-	if (template)
-		output_release(&template->text);
-	free(template);
+	if (row_text)
+		output_release(&row_text->text);
+	free(row_text);
 }
 
 /* What was written since the last one is the text before `field`'s value. */
-static void template_gap(struct template *template, struct json *json, const struct field *field)
+static void row_text_gap(struct row_text *row_text, struct json *json, const struct field *field)
 {
 	size_t before = 0;
 
-	for (size_t i = 0; i < template->count; i++)
-		before += template->gaps[i].length;
-	template->gaps[template->count++] = (struct gap){json->out->used - before, field};
+	for (size_t i = 0; i < row_text->count; i++)
+		before += row_text->gaps[i].length;
+	row_text->gaps[row_text->count++] = (struct gap){json->out->used - before, field};
 	json->comma = true;
 }
 
 /* Whether all rows that lack this have the same keys. */
-static bool has_template(const struct schema *schema, unsigned int lacks)
+static bool has_row_text(const struct schema *schema, unsigned int lacks)
 {
 	for (size_t i = 0; i < schema->count; i++)
 		if (schema->fields[i].flags & FIELD_MAYBE && !(schema->fields[i].needs & lacks))
 			return false;
-	return schema->count <= TEMPLATE_FIELDS;
+	return schema->count <= ROW_TEXT_FIELDS;
 }
 
 /* Makes it one for this row, if that is not what it is. false: the row cannot have one. */
-static bool template_fits(struct template *template, const struct schema *schema,
+static bool row_text_fits(struct row_text *row_text, const struct schema *schema,
 			  const struct item *row, const struct emit *emit)
 {
-	struct json json = {.out = &template->text};
+	struct json json = {.out = &row_text->text};
 	unsigned int lacks = schema_lacks(schema, row);
 
-	if (template->is_made && template->lacks == lacks)
+	if (row_text->is_made && row_text->lacks == lacks)
 		return true;
-	template->is_made = has_template(schema, lacks);
-	if (!template->is_made)
+	row_text->is_made = has_row_text(schema, lacks);
+	if (!row_text->is_made)
 		return false;
-	template->lacks = lacks;
-	template->count = template->text.used = 0;
+	row_text->lacks = lacks;
+	row_text->count = row_text->text.used = 0;
 	json_object_begin(&json, NULL);
-	write_keys(&json, schema, lacks, row, emit, template);
+	write_keys(&json, schema, lacks, row, emit, row_text);
 	json_object_end(&json);
-	template_gap(template, &json, NULL);
-	template->is_made = !template->text.error &&
-			    template->text.used + TEMPLATE_COPY <= template->text.capacity;
-	return template->is_made;
+	row_text_gap(row_text, &json, NULL);
+	row_text->is_made = !row_text->text.error &&
+			    row_text->text.used + ROW_TEXT_COPY <= row_text->text.capacity;
+	return row_text->is_made;
 }
 
 /* Whether the value is an unsigned member of the row, and known. */
@@ -219,21 +218,21 @@ static bool read_member(const struct field *field, const struct item *item, uint
 /* Most are short: a copy of a fixed size takes no call. */
 static void write_text(struct output *out, const char *text, size_t length)
 {
-	char *at = length <= TEMPLATE_COPY ? output_room(out, TEMPLATE_COPY) : NULL;
+	char *at = length <= ROW_TEXT_COPY ? output_room(out, ROW_TEXT_COPY) : NULL;
 
 	if (!at) {
 		output_bytes(out, text, length);
 		return;
 	}
-	memcpy(at, text, TEMPLATE_COPY);
+	memcpy(at, text, ROW_TEXT_COPY);
 	out->used += length;
 }
 
-static void write_by_template(struct json *json, const struct template *template,
+static void write_by_row_text(struct json *json, const struct row_text *row_text,
 			      const struct item *item, const struct emit *emit)
 {
-	const char *text = template->text.buffer;
-	const struct gap *gap = template->gaps;
+	const char *text = row_text->text.buffer;
+	const struct gap *gap = row_text->gaps;
 	struct value value;
 
 	if (json->comma)
@@ -260,7 +259,7 @@ static void write_list(struct json *json, const struct field *field, const struc
 		       const struct value *list, const struct emit *emit)
 {
 	struct value element;
-	struct template *template;
+	struct row_text *row_text;
 	bool is_map = field->type == FIELD_MAP;
 
 	if (field == emit_ordered_list(emit)) {
@@ -271,20 +270,20 @@ static void write_list(struct json *json, const struct field *field, const struc
 		json_object_begin(json, NULL);
 	else
 		json_array_begin(json, NULL);
-	template = template_new(list);
+	row_text = row_text_new(list);
 	for (size_t i = 0; i < list->count; i++) {
 		schema_element(field, item, list, i, &element);
 		if (element.kind == VALUE_ABSENT)
 			continue;
 		if (is_map)
 			json_key(json, element.name);
-		if (template && element.kind == VALUE_OBJECT &&
-		    template_fits(template, field->schema, &element.item, emit))
-			write_by_template(json, template, &element.item, emit);
+		if (row_text && element.kind == VALUE_OBJECT &&
+		    row_text_fits(row_text, field->schema, &element.item, emit))
+			write_by_row_text(json, row_text, &element.item, emit);
 		else
 			write_value(json, field, item, &element, emit);
 	}
-	template_free(template);
+	row_text_free(row_text);
 	if (is_map)
 		json_object_end(json);
 	else
@@ -292,11 +291,11 @@ static void write_list(struct json *json, const struct field *field, const struc
 }
 
 /*
- * Fields of a group are in one object, which is null if the row has none of them. With a `template`
+ * Fields of a group are in one object, which is null if the row has none of them. With a `row_text`
  * it writes what all rows have in common that lack the same, and notes where their values go.
  */
 static void write_keys(struct json *json, const struct schema *schema, unsigned int lacks,
-		       const struct item *item, const struct emit *emit, struct template *template)
+		       const struct item *item, const struct emit *emit, struct row_text *row_text)
 {
 	const char *group = NULL;
 	bool open = false;
@@ -318,7 +317,7 @@ static void write_keys(struct json *json, const struct schema *schema, unsigned 
 		}
 		if (field->needs & lacks)
 			value.kind = field_without(field);
-		else if (template)
+		else if (row_text)
 			value.kind = VALUE_NUMBER;
 		else
 			field->get(field, item, &value);
@@ -328,10 +327,14 @@ static void write_keys(struct json *json, const struct schema *schema, unsigned 
 			json_object_begin(json, group);
 		open = group != NULL;
 		write_key(json, field);
-		if (!template || field->needs & lacks)
+		if (row_text && !(field->needs & lacks)) {
+			row_text_gap(row_text, json, field);
+		} else if (value.kind == VALUE_NUMBER) { /* as most are, without a call */
+			output_u64(json->out, value.number);
+			json->comma = true;
+		} else {
 			write_value(json, field, item, &value, emit);
-		else
-			template_gap(template, json, field);
+		}
 	}
 	if (open)
 		json_object_end(json);

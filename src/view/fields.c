@@ -31,12 +31,6 @@
 			      __attribute__((unused)) const struct session_info *session,          \
 			      struct value *value)
 
-#define NUMBER_GETTER(name, expression)                                                            \
-	GETTER(name)                                                                               \
-	{                                                                                          \
-		value_number(value, expression);                                                   \
-	}
-
 static_assert(REASON_BYTES <= VALUE_TEXT_BYTES, "a reason fits a value");
 
 /*
@@ -142,7 +136,10 @@ GETTER(get_latency_percentile)
 }
 
 /* Not in JSON: the default order. */
-NUMBER_GETTER(get_active, row_active_ns(row))
+GETTER(get_active)
+{
+	value_number(value, row_active_ns(row));
+}
 
 static const struct field delay_fields[] = {
 	NUMBER_MEMBER(struct wire_delay, count, "count", "how often"),
