@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- What `dwell serve --push clickhouse=URL` writes: a row for each sample of /metrics, its labels as columns, which are ''
--- where a metric has no such label. clickhouse-client --multiquery < dwell.sql
+-- What `dwell serve --push clickhouse=URL` and `dwell report --format clickhouse` write: a row for each sample of /metrics, its
+-- labels as columns, which are '' where a metric has no such label. clickhouse-client --multiquery < dwell.sql
 CREATE DATABASE IF NOT EXISTS dwell;
 
 CREATE TABLE IF NOT EXISTS dwell.samples

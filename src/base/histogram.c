@@ -12,7 +12,8 @@ uint64_t histogram_count(const uint32_t *buckets, size_t size)
 
 uint64_t histogram_percentile(const uint32_t *buckets, size_t size, double q, uint64_t max)
 {
-	double exact = q * (double)histogram_count(buckets, size);
+	uint64_t count = histogram_count(buckets, size);
+	double exact = q * (double)count;
 	uint64_t rank = (uint64_t)exact;
 	uint64_t before = 0;
 
@@ -25,6 +26,10 @@ uint64_t histogram_percentile(const uint32_t *buckets, size_t size, double q, ui
 
 		if (before + buckets[i] < rank)
 			continue;
+		/* what goes on may be longer than all that were counted */
+		if (rank == count && max >= low && max != UINT64_MAX &&
+		    (max - low < width || i + 1 == size))
+			return max;
 		inside = ((double)(rank - before) - 0.5) / buckets[i];
 		low += (uint64_t)((double)width * inside);
 		return low < max ? low : max;

@@ -9,19 +9,46 @@
 
 #include "base/cleanup.h"
 #include "base/duration.h"
+#include "base/text.h"
+
+#define DAY_S 86400
 
 static const char *const dated[] = {"%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S",
 				    "%Y-%m-%dT%H:%M", "%Y-%m-%d"};
 static const char *const daily[] = {"%H:%M:%S", "%H:%M"};
 
-static bool parse(const char *text, const char *format, struct tm *ret_tm, bool *ret_is_utc)
+/* What a time is in. */
+struct zone {
+	bool is_local;
+	long offset_s; /* east of UTC */
+};
+
+/* `.250` of a second, of which we need none. */
+static const char *skip_fraction(const char *text)
 {
+	size_t digits = *text == '.' ? strspn(text + 1, "0123456789") : 0;
+
+	return digits ? text + 1 + digits : text;
+}
+
+static bool parse(const char *text, const char *format, struct tm *ret_tm, struct zone *ret_zone)
+{
+	struct tm zone = {0};
 	const char *rest;
 
 	*ret_tm = (struct tm){.tm_isdst = -1};
+	*ret_zone = (struct zone){.is_local = true};
 	rest = strptime(text, format, ret_tm);
-	*ret_is_utc = rest && !strcmp(rest, "Z");
-	return rest && (!*rest || *ret_is_utc);
+	if (rest && text_ending(format, "%S"))
+		rest = skip_fraction(rest);
+	if (!rest || !*rest)
+		return rest;
+	/* strptime() would take blanks before it */
+	if (*rest != 'Z' && *rest != '+' && *rest != '-')
+		return false;
+	rest = strptime(rest, "%z", &zone);
+	*ret_zone = (struct zone){.offset_s = zone.tm_gmtoff};
+	return rest && !*rest;
 }
 
 static int refuse(const char *text, struct error *error)
@@ -35,25 +62,28 @@ static int refuse(const char *text, struct error *error)
 int moment_parse(const char *text, struct moment *ret_moment, struct error *error)
 {
 	struct moment moment = {MOMENT_BEFORE, 0};
+	struct zone zone;
 	struct tm tm;
-	bool is_utc;
 
 	for (size_t i = 0; i < ARRAY_SIZE(dated); i++) {
 		time_t time;
 
-		if (!parse(text, dated[i], &tm, &is_utc))
+		if (!parse(text, dated[i], &tm, &zone))
 			continue;
-		time = is_utc ? timegm(&tm) : mktime(&tm);
+		time = zone.is_local ? mktime(&tm) : timegm(&tm) - zone.offset_s;
 		if (time < 0)
 			return refuse(text, error);
 		*ret_moment = (struct moment){MOMENT_AT, (uint64_t)time * NS_PER_S};
 		return 0;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(daily); i++) {
-		if (!parse(text, daily[i], &tm, &is_utc) || is_utc)
+		long second;
+
+		if (!parse(text, daily[i], &tm, &zone))
 			continue;
-		moment.kind = MOMENT_DAILY;
-		moment.ns = (uint64_t)(tm.tm_hour * 3600 + tm.tm_min * 60 + tm.tm_sec) * NS_PER_S;
+		second = tm.tm_hour * 3600 + tm.tm_min * 60 + tm.tm_sec - zone.offset_s;
+		moment.kind = zone.is_local ? MOMENT_DAILY : MOMENT_DAILY_UTC;
+		moment.ns = (uint64_t)((second % DAY_S + DAY_S) % DAY_S) * NS_PER_S;
 		*ret_moment = moment;
 		return 0;
 	}
@@ -90,6 +120,9 @@ uint64_t moment_ns(const struct moment *moment, uint64_t end_ns)
 	case MOMENT_DAILY:
 		at_ns = on_day(end, 0, moment->ns);
 		return at_ns <= end_ns ? at_ns : on_day(end, 1, moment->ns);
+	case MOMENT_DAILY_UTC:
+		at_ns = end_ns - end_ns % (DAY_S * NS_PER_S) + moment->ns;
+		return at_ns <= end_ns ? at_ns : at_ns - DAY_S * NS_PER_S;
 	case MOMENT_BEFORE:
 		return moment->ns < end_ns ? end_ns - moment->ns : 1;
 	case MOMENT_NONE:

@@ -9,9 +9,10 @@
 
 enum moment_kind {
 	MOMENT_NONE,
-	MOMENT_AT,     /* a date and a time */
-	MOMENT_DAILY,  /* a time of day: the last one that is not after the end */
-	MOMENT_BEFORE, /* so long before the end */
+	MOMENT_AT,	  /* a date and a time */
+	MOMENT_DAILY,	  /* a time of day: the last one that is not after the end */
+	MOMENT_DAILY_UTC, /* the same, whose days have no other length */
+	MOMENT_BEFORE,	  /* so long before the end */
 };
 
 /* All zeros is none. */
@@ -20,7 +21,8 @@ struct moment {
 	uint64_t ns; /* CLOCK_REALTIME; of a day, without daylight saving; or a length of time */
 };
 
-/* Local time, or UTC with a Z behind it. -EINVAL: what it is not. */
+/* Local time, or UTC with a Z behind it, or with an offset, as of `date -Is`. -EINVAL: what it is
+ * not. */
 int moment_parse(const char *text, struct moment *ret_moment, struct error *error) must_check;
 
 /* CLOCK_REALTIME; 0 for none. */

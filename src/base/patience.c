@@ -7,17 +7,21 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
+double patience_scale(unsigned int runnable, long cpus)
+{
+	double factor = cpus < 1 ? 1 : (double)runnable / (double)cpus;
+
+	return factor < 1 ? 1 : factor > PATIENCE_MOST ? PATIENCE_MOST : factor;
+}
+
 double patience_factor(void)
 {
 	cleanup_file FILE *file = fopen("/proc/loadavg", "re");
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned int runnable = 0;
-	double factor;
 
-	if (!file || fscanf(file, "%*f %*f %*f %u/", &runnable) != 1 || cpus < 1)
+	if (!file || fscanf(file, "%*f %*f %*f %u/", &runnable) != 1)
 		return 1;
-	factor = (double)runnable / (double)cpus;
-	return factor < 1 ? 1 : factor > PATIENCE_MOST ? PATIENCE_MOST : factor;
+	return patience_scale(runnable, sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 bool patience_is_over(uint64_t began_ns, uint64_t limit_ns, double *factor)

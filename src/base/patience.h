@@ -14,6 +14,9 @@
  */
 double patience_factor(void);
 
+/* The same of so many threads and CPUs; 1 where there are no CPUs to go by. */
+double patience_scale(unsigned int runnable, long cpus);
+
 /*
  * Whether what began at `began_ns` (CLOCK_MONOTONIC) has had its time, which was `limit_ns` on a
  * machine with a CPU for each. *factor is the largest factor that was met, 1 at first: a look that

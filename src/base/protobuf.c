@@ -104,3 +104,37 @@ void protobuf_message(struct protobuf *message, unsigned int field, struct proto
 	message->failed |= inner->failed;
 	inner->used = 0;
 }
+
+/* False: it ends before. */
+static bool read_varint(struct protobuf_reader *from, uint64_t *ret_number)
+{
+	*ret_number = 0;
+	for (unsigned int shift = 0; shift < 64 && from->at < from->end; shift += 7) {
+		uint8_t byte = *from->at++;
+
+		*ret_number |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return true;
+	}
+	return false;
+}
+
+unsigned int protobuf_read(struct protobuf_reader *from, uint64_t *ret_number,
+			   struct protobuf_reader *ret_bytes)
+{
+	uint64_t head;
+
+	*ret_bytes = (struct protobuf_reader){0};
+	if (!read_varint(from, &head) || !read_varint(from, ret_number))
+		return 0;
+	if ((head & 7) == WIRE_TYPE_LENGTH) {
+		size_t left = (size_t)(from->end - from->at);
+		size_t length = *ret_number < left ? (size_t)*ret_number : left;
+
+		*ret_bytes = (struct protobuf_reader){from->at, from->at + length};
+		from->at += length;
+	} else if ((head & 7) != WIRE_TYPE_VARINT) {
+		return 0;
+	}
+	return (unsigned int)(head >> 3);
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages of protocol buffers, written field by field:
+ * Messages of protocol buffers, written and read field by field:
  * https://protobuf.dev/programming-guides/encoding/. So few kinds of messages are written that a
  * code generator would be more to keep.
  */
@@ -39,5 +39,18 @@ void protobuf_text(struct protobuf *message, unsigned int field, const char *tex
 
 /* Puts `inner` into `message`, and empties it. */
 void protobuf_message(struct protobuf *message, unsigned int field, struct protobuf *inner);
+
+/* What is left of a message that is read. */
+struct protobuf_reader {
+	const uint8_t *at, *end;
+};
+
+/*
+ * The next field: a number in *ret_number, or bytes, which may be a message. `ret_bytes->at` is
+ * NULL for a number; of bytes that end before they should, those that there are. 0: there is no
+ * more, or a field of another kind.
+ */
+unsigned int protobuf_read(struct protobuf_reader *from, uint64_t *ret_number,
+			   struct protobuf_reader *ret_bytes);
 
 #endif

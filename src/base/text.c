@@ -8,6 +8,8 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "base/window.h"
+
 #define REPLACEMENT 0xfffd
 
 size_t text_decode(const char *text, size_t length, uint32_t *ret_character)
@@ -80,6 +82,13 @@ char *text_valid(const char *text)
 	if (valid)
 		valid[used] = '\0';
 	return valid;
+}
+
+const char *text_ending(const char *text, const char *end)
+{
+	size_t length = strlen(text), tail = strlen(end);
+
+	return length >= tail && !strcmp(text + length - tail, end) ? text + length - tail : NULL;
 }
 
 bool text_is_hostile(uint32_t c)
@@ -424,4 +433,19 @@ uint64_t text_hash(const char *text)
 	for (; *text; text++)
 		value = (value ^ (unsigned char)*text) * 0x100000001b3ULL;
 	return value;
+}
+
+void text_line(struct output *out, size_t indent, const char *format, ...)
+{
+	char room[TEXT_LINE_BYTES], *text;
+	size_t length;
+	va_list args;
+
+	va_start(args, format);
+	text = text_format(room, sizeof(room), &length, format, args);
+	va_end(args);
+	text_wrapped(out, text ? text : room, indent, window_columns(out->fd));
+	output_char(out, '\n');
+	if (text != room)
+		free(text);
 }

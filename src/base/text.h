@@ -32,6 +32,9 @@ char *text_valid(const char *text);
  */
 bool text_is_hostile(uint32_t character);
 
+/* Where `end` begins, which `text` ends with; NULL: it does not. */
+const char *text_ending(const char *text, const char *end);
+
 /* The ending of a noun behind a count. */
 static inline const char *text_plural(uint64_t count)
 {
@@ -77,6 +80,11 @@ void text_padded(struct output *out, const char *from, size_t columns);
  * 0: not at all. The first line goes on at column `indent`, where the others begin.
  */
 void text_wrapped(struct output *out, const char *text, size_t indent, size_t columns);
+
+/* A line of what text_format() makes of it, wrapped where it goes to a terminal. */
+#define TEXT_LINE_BYTES 1024
+__attribute__((format(printf, 3, 4))) void text_line(struct output *out, size_t indent,
+						     const char *format, ...);
 
 /* As a JSON string with its quotes. Hostile characters are escaped; invalid bytes become U+FFFD. */
 void text_json(struct output *out, const char *text);

@@ -39,7 +39,7 @@ struct account_was {
 	__u64 since_ns; /* of the wait */
 	__u64 until_ns;
 	struct wire_wait_site site;
-	__u32 pad;
+	__u32 answered; /* the wait, as asked_since, whose answer the iterator has put in */
 };
 
 /* Waits that have ended, for one reason: reasons.bpf.h. */
@@ -54,11 +54,13 @@ struct account_reason {
 
 /* What every switch and wakeup touches comes first, in as few cache lines as may be. */
 struct account {
-	__u64 frozen_ns;      /* the snapshot instant `frozen` is good for */
-	__u64 origin_ns;      /* 0: being set up */
-	__u64 asked_since_ns; /* the wait (by since_ns) for which it last asked for a site */
-	__u64 ran_ns; /* the kernel's count of its CPU time when its turn began; RAN_UNKNOWN */
+	__u64 frozen_ns; /* the snapshot instant `frozen` is good for */
+	__u64 origin_ns; /* 0: being set up */
+	__u64 ran_ns;	 /* the kernel's count of its CPU time when its turn began; RAN_UNKNOWN */
 	struct turn turn;
+	__u32 asked_since; /* lower half of since_ns of the wait for which it last asked for a site
+			    */
+	__u32 asked;	   /* how often for a site since the last snapshot: site_may_ask() */
 	struct wire_wait_site
 		last_call;  /* the system call it last blocked in; for restart_syscall */
 	__u8 is_supervised; /* by a supervisor that `filter`, its last one, asks */
@@ -70,15 +72,11 @@ struct account {
 	struct account_reason reasons[ACCOUNT_REASONS];
 	struct turn_parts parts;
 	__u64 read_ns; /* the snapshot instant the iterator last read it for; the iterator's own */
-	__u64 answered_since_ns; /* as asked_since_ns, and it had an answer; the iterator's own */
 	struct account_was was;
-	__u64 asked_snapshot; /* the snapshot for which it last asked for a site */
-	__u32 asked_count;    /* how often for that */
 	/* the kernel's own counts at origin_ns */
 	__u64 origin_voluntary;
 	__u64 origin_involuntary;
 	__u64 origin_migrations;
-	__u64 process_start_ns; /* the same in all its threads, also after an exec */
 	/* in our pid namespace, where that is not the first (filter.bpf.h); with blame always */
 	__u32 tid;
 	__u32 pid;
@@ -102,6 +100,14 @@ struct blamed_account {
 	struct account account;
 	struct blame blame;
 };
+
+/*
+ * The kernel's memory for each has a power of two of bytes, with what it needs itself. A state more
+ * takes 16 bytes: tests/e2e/test_contributing.py adds one.
+ */
+#define STORAGE_HEAD 72 /* sizeof(struct bpf_local_storage_elem), 6.1 to 6.18 */
+_Static_assert(sizeof(struct account) + STORAGE_HEAD <= 1024, "for each thread");
+_Static_assert(sizeof(struct blamed_account) + STORAGE_HEAD <= 2048, "for each thread");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -193,7 +199,6 @@ static __always_inline void account_begin(struct account *account, struct task_s
 	account->origin_voluntary = task->nvcsw;
 	account->origin_involuntary = task->nivcsw;
 	account->origin_migrations = task->se.nr_migrations;
-	account->process_start_ns = FOLLOW(task, group_leader, start_boottime);
 	if (site.syscall >= 0)
 		account->last_call = site;
 	account->live.since_ns = now_ns;

@@ -67,6 +67,8 @@ static __always_inline __u64 arch_thread_pointer(const struct task_struct *task)
 /* accept(), accept4() */
 #define ARCH_IS_ACCEPT(number) ((number) == 43 || (number) == 288)
 #define ARCH_CALL_PUSHES       true
+/* poll(), which goes on as restart_syscall() after a stop */
+#define ARCH_POLL 7
 
 static __always_inline struct site_frame arch_user_frame(const struct pt_regs *regs)
 {

@@ -5,10 +5,7 @@
 
 #include "bpf/wire.h"
 
-/*
- * As many as leave struct blamed_account within 1,968 bytes: with the head of an element of task
- * storage (80 bytes) that is one object of kmalloc-2k.
- */
+/* As many as struct blamed_account has room for: account.bpf.h. */
 #define BLAME_CULPRITS 12
 
 /* Of each kind of span; a power of two. */

@@ -53,6 +53,12 @@ static __always_inline struct blame_holds *blame_holds_of(__u32 waiter)
 	return bpf_map_lookup_elem(&blame_holds, &slot);
 }
 
+/* A file, say, has one number for all who wait for it: then that says what lock it is. */
+static __always_inline bool is_of_own_kind(__u8 kind, __u32 lock)
+{
+	return kind == OWN_LOCKS_EVENTS || (kind != OWN_LOCKS_NONE && !(lock & 3));
+}
+
 /* Since when the thread of `holder` has had a lock; 0: it did not wait for it. */
 static __always_inline __u64 blame_had_since(const struct blame *holder, __u32 lock, bool is_any,
 					     __u64 *ret_delay_ns)
@@ -171,14 +177,14 @@ static __noinline int blame_past_lock(struct task_struct *task, struct account *
 	struct account *past = account_of(holder);
 	struct blame *blame = blame_of(account);
 	__u64 from_ns, since_ns = 0;
-	__u8 kind;
 
 	if (!task || !account || !chain)
 		return 0;
-	kind = own_locks(task, account);
 	from_ns = chain->wait.from_ns;
 	if (past)
-		since_ns = blame_had_since(blame_of(past), blame->lock, kind, &chain->delay_ns);
+		since_ns = blame_had_since(blame_of(past), blame->lock,
+					   is_of_own_kind(own_locks(task, account), blame->lock),
+					   &chain->delay_ns);
 	since_ns = turn_smaller(since_ns, chain->wait.to_ns);
 	if (since_ns > from_ns)
 		chain->wait.from_ns = since_ns;
@@ -194,7 +200,9 @@ static __noinline int blame_past_lock(struct task_struct *task, struct account *
 	blame_note_hold(task, blame, chain, now_ns);
 	blame->handed.until_ns = now_ns;
 	blame->handed.lock = blame->lock;
-	blame_back(blame, chain, kind == OWN_LOCKS_PYTHON ? blame_hands_of(task) : NULL);
+	/* asked again: verifiers up to 6.1 have no room on the stack for what it was */
+	blame_back(blame, chain,
+		   own_locks(task, account) == OWN_LOCKS_PYTHON ? blame_hands_of(task) : NULL);
 	blame_rest(blame, chain, WIRE_CULPRIT_UNKNOWN);
 	return 0;
 }

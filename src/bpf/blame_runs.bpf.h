@@ -181,6 +181,15 @@ __weak __attribute__((noinline)) int blame_one_run(struct blame *blame, const st
 }
 
 /*
+ * Whether what had a CPU was the victim itself, by its tid. Threads beyond our pid namespace, which
+ * have no pid, may have the same one.
+ */
+static __always_inline bool blame_is_own(__u64 who, __u32 pid, __u16 kind, __u32 victim)
+{
+	return (__u32)who == victim && pid && kind == WIRE_CULPRIT_THREAD;
+}
+
+/*
  * What the run at `at` has of [from_ns, to_ns), in which cpu->victim waited. Returns up to when
  * that one waited for what was before; 0: for nothing. The verifier could not bear it in a loop.
  */
@@ -194,7 +203,7 @@ __weak __attribute__((noinline)) __u64 blame_run(struct blame *blame, struct bla
 		return 0;
 	run = &cpu->runs[at & (BLAME_RUNS - 1)];
 	begin_ns = cpu->runs[(at - 1) & (BLAME_RUNS - 1)].until_ns;
-	if ((__u32)run->who == cpu->victim && run->kind == WIRE_CULPRIT_THREAD) {
+	if (blame_is_own(run->who, run->pid, run->kind, cpu->victim)) {
 		/* the end of its own turn, by the kernel's clock: turn.h. What came then is to
 		 * blame */
 		run = &cpu->runs[(at + 1) & (BLAME_RUNS - 1)];
@@ -263,7 +272,7 @@ __weak __attribute__((noinline)) __u64 blame_runs(struct blame *blame, struct bl
 	run = &cpu->runs[at & (BLAME_RUNS - 1)];
 	begin_ns = cpu->runs[(at - 1) & (BLAME_RUNS - 1)].until_ns;
 	/* its own: it has lost the CPU in a switch that was not seen */
-	if ((__u32)run->who == (__u32)victim && run->kind == WIRE_CULPRIT_THREAD)
+	if (blame_is_own(run->who, run->pid, run->kind, (__u32)victim))
 		return 0;
 	if (begin_ns <= from_ns + TURN_TOLERANCE_NS) {
 		blame_one_run(blame, run, begin_ns, from_ns, to_ns);
@@ -295,14 +304,15 @@ __weak __attribute__((noinline)) int blame_stretch(struct blame *blame,
 	blame_range(blame, &key, from_ns, from_ns + turn_smaller(ns, to_ns - from_ns));
 	from_ns += turn_smaller(ns, to_ns - from_ns);
 	for (int i = 0; i < BLAME_PARTS; i++)
-		if (stretch->parts[i].ns && (__u32)stretch->parts[i].who == victim &&
-		    stretch->parts[i].kind == WIRE_CULPRIT_THREAD)
+		if (stretch->parts[i].ns &&
+		    blame_is_own(stretch->parts[i].who, stretch->parts[i].pid,
+				 stretch->parts[i].kind, victim))
 			length_ns -= stretch->parts[i].ns;
 	whole_ns = to_ns - from_ns;
 	for (int i = 0; i < BLAME_PARTS; i++) {
 		const struct blame_part *part = &stretch->parts[i];
 
-		if (!part->ns || ((__u32)part->who == victim && part->kind == WIRE_CULPRIT_THREAD))
+		if (!part->ns || blame_is_own(part->who, part->pid, part->kind, victim))
 			continue;
 		ns = turn_smaller(turn_before(part->ns, whole_ns, length_ns), to_ns - from_ns);
 		key.who = part->who;

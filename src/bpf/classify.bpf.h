@@ -209,6 +209,12 @@ static __always_inline struct file *descriptor_file(struct task_struct *task, __
 	return (struct file *)FOLLOW_ADDRESS(hlist_head, (struct hlist_head *)slot, first);
 }
 
+/* As a number: one that has been copied is no pointer, on which verifiers allow no arithmetic. */
+static __always_inline __u64 descriptor_inode(struct task_struct *task, __u64 descriptor)
+{
+	return (__u64)BPF_CORE_READ(descriptor_file(task, descriptor), f_inode);
+}
+
 static __always_inline struct wire_wait_site classify_socket(struct file *file, int syscall)
 {
 	struct socket *socket = FOLLOW_ADDRESS(file, file, private_data);
@@ -278,6 +284,13 @@ static __always_inline struct wire_wait_site classify_futex(__u64 operation, int
 	return wait_site(WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall);
 }
 
+static __always_inline struct wire_wait_site classify_poll(const struct pt_regs *regs, int syscall)
+{
+	bool timed = !arch_argument_1(regs) && syscall_poll_is_timed(arch_argument_2(regs));
+
+	return wait_site(timed ? WIRE_SLEEP : WIRE_IDLE, WIRE_DETAIL_NONE, syscall);
+}
+
 static __always_inline struct wire_wait_site
 classify_syscall(struct task_struct *task, const struct pt_regs *regs, int syscall,
 		 struct wire_wait_site last_call, bool uninterruptible)
@@ -291,8 +304,7 @@ classify_syscall(struct task_struct *task, const struct pt_regs *regs, int sysca
 	case SYSCALL_OTHER:
 		break;
 	case SYSCALL_POLL:
-		timed = !arch_argument_1(regs) && syscall_poll_is_timed(arch_argument_2(regs));
-		return wait_site(timed ? WIRE_SLEEP : WIRE_IDLE, WIRE_DETAIL_NONE, syscall);
+		return classify_poll(regs, syscall);
 	case SYSCALL_SELECT:
 		timed = !arch_argument_0(regs) && arch_argument_4(regs);
 		return wait_site(timed ? WIRE_SLEEP : WIRE_IDLE, WIRE_DETAIL_NONE, syscall);
@@ -314,6 +326,7 @@ classify_syscall(struct task_struct *task, const struct pt_regs *regs, int sysca
 	case SYSCALL_IPC:
 		return wait_site(WIRE_IPC, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_LOCK:
+	case SYSCALL_FLOCK:
 		return wait_site(WIRE_LOCK, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_FCNTL:
 		command = arch_argument_1(regs);
@@ -323,6 +336,8 @@ classify_syscall(struct task_struct *task, const struct pt_regs *regs, int sysca
 				 syscall);
 	case SYSCALL_FUTEX:
 		return classify_futex(arch_argument_1(regs), syscall);
+	case SYSCALL_FUTEX_WAIT:
+		return classify_futex(FUTEX_WAIT, syscall);
 	case SYSCALL_VFORK:
 		if (uninterruptible)
 			return wait_site(WIRE_IDLE, WIRE_DETAIL_VFORK, syscall);
@@ -330,7 +345,10 @@ classify_syscall(struct task_struct *task, const struct pt_regs *regs, int sysca
 	case SYSCALL_YIELD:
 		break;
 	case SYSCALL_RESTART:
-		/* the call it goes on with is not in the registers: it is the last one we saw */
+		/*
+		 * The number of the call it goes on with is not in the registers: it is the last
+		 * one we saw, or the stack says.
+		 */
 		if (last_call.state)
 			return last_call;
 		break;
@@ -457,21 +475,14 @@ static __always_inline struct wire_wait_site classify(struct task_struct *task, 
 	if (!uninterruptible && !is_supervised && syscall != WIRE_SYSCALL_NONE &&
 	    guess.state != WIRE_UNKNOWN)
 		return guess;
-	return classify_by_stack(task, guess, BPF_CORE_READ_BITFIELD(task, in_iowait), ctx);
-}
-
-/* Of the lock that a thread begins to wait for. Others may have the same number. */
-static __always_inline __u32 lock_number(const struct pt_regs *regs, struct wire_wait_site site)
-{
-	__u64 address = arch_argument_0(regs);
-
-	if (site.detail == WIRE_DETAIL_KERNEL_LOCK)
-		return 2;
-	if (class_of(site.syscall) != SYSCALL_FUTEX)
-		return (__u32)site.syscall << 8 | 3;
-	/* what several processes share has other addresses in each, but the same place in a page */
-	return arch_argument_1(regs) & FUTEX_PRIVATE_FLAG ? (__u32)address & ~3U
-							  : ((__u32)address & 0xfff) << 8 | 1;
+	guess = classify_by_stack(task, guess, BPF_CORE_READ_BITFIELD(task, in_iowait), ctx);
+#ifdef ARCH_POLL
+	/* of the calls for events only poll() goes on so, and its arguments are still there */
+	if (class_of(syscall) == SYSCALL_RESTART && guess.state == WIRE_IDLE &&
+	    guess.detail == WIRE_DETAIL_EVENT && guess.syscall == syscall)
+		return any_where(classify_poll(regs, ARCH_POLL));
+#endif
+	return guess;
 }
 
 #endif

@@ -27,9 +27,11 @@ enum syscall_class {
 	SYSCALL_FILE,	    /* works on files: disk when uninterruptible, else the stack decides */
 	SYSCALL_SPLICE,	    /* two descriptors: disk when uninterruptible, else the stack decides */
 	SYSCALL_IPC,	    /* message queues */
-	SYSCALL_LOCK,	    /* flock, System V semaphores */
+	SYSCALL_LOCK,	    /* System V semaphores: first argument is their number */
+	SYSCALL_FLOCK,	    /* flock: a lock on the file of the first argument */
 	SYSCALL_FCNTL,	    /* lock for the F_*SETLKW commands */
 	SYSCALL_FUTEX,	    /* the operation decides */
+	SYSCALL_FUTEX_WAIT, /* futex_wait(): as FUTEX_WAIT, with its value in the second argument */
 	SYSCALL_VFORK,	    /* fork family: uninterruptible while a vfork child has its memory */
 	SYSCALL_RESTART,    /* goes on with what was interrupted */
 	SYSCALL_YIELD,
@@ -166,9 +168,13 @@ struct site_frame {
 	__u64 link; /* where the return address may be: lr; rdi, where vfork() keeps it */
 };
 
+/*
+ * In wire_header.kind, of records that never leave the source bpf. Bit 15 is not free: in a
+ * recording it marks a difference (capture/delta.c).
+ */
+#define KIND_INTERNAL 0x4000
+
 /* A question from the hooks, in the ring between records; never stored. */
-/* In wire_header.kind, of records that never leave the source bpf. */
-#define KIND_INTERNAL 0x8000
 #define SITE_QUESTION (KIND_INTERNAL | 1)
 
 /* Room for the frames of a C library, and of what a program has around them. */
@@ -255,6 +261,15 @@ static inline enum site_verdict site_of_operation(const struct site_futex *futex
 	return futex->is_bitset ? SITE_CONDITION : site_of_value(futex->value);
 }
 
+/*
+ * In a condition variable's function: glibc waits there for the mutex, too, before it returns, and
+ * by another operation (FUTEX_WAIT; its conditions had that up to 2.24, with a counter).
+ */
+static inline int site_may_be_mutex(const struct site_futex *futex)
+{
+	return !futex->is_bitset && futex->value == 2;
+}
+
 /* For the wait that `tid` began at since_ns, by tid. */
 struct site_answer {
 	__u64 since_ns;
@@ -268,6 +283,8 @@ struct site_answer {
 
 /* A header alone: threads have come into the watched cgroup that have no account. */
 #define CGROUP_JOINED (KIND_INTERNAL | 7)
+/* The same: a cgroup has been made where the watched one may have been. */
+#define CGROUP_MADE (KIND_INTERNAL | 11)
 
 /*
  * Instead of a wire_thread, from the iterator: the thread is in the state of the record before, and
@@ -321,7 +338,7 @@ enum span_kind {
 #define SPAN_COOKIE(kind, number) ((__u64)(number) << 8 | (kind))
 #define SPAN_COOKIE_KIND(cookie)  ((cookie)&0xff)
 
-/* A poll that was running before anybody looked: its return cannot be seen. */
+/* A poll that was running before it was probed: its return cannot be seen. */
 #define SPAN_COOKIE_SEEDED SPAN_COOKIE(SPAN_POLL, 0xffffffffU)
 /* Such a turn, which ends as all do. */
 #define SPAN_COOKIE_SEEDED_TURN SPAN_COOKIE(SPAN_TURN, 0xffffffffU)
@@ -397,7 +414,8 @@ struct span_alarm {
 #define SPAN_WAITS	   4   /* kept of a span: the longest of each of so many states */
 #define SPAN_BLOCKS	   (SPAN_WAITS + 1)  /* with the present one */
 #define SPAN_STACKS	   (2 * SPAN_BLOCKS) /* a worker: of its blocks, and of who ended them */
-#define MAX_WORKERS	   256
+#define MAX_SPAN_STACKS	   2560		     /* at once, of all workers */
+#define MAX_WORKERS	   MAX_SPAN_STACKS   /* of which evidence is kept until their spans end */
 
 enum span_stack_of {
 	SPAN_STACK_BLOCK = 1, /* a time off its CPU, at its beginning */
@@ -405,8 +423,9 @@ enum span_stack_of {
 	SPAN_STACK_SAMPLE,    /* while it ran */
 	SPAN_STACK_SEED,      /* of a thread that ran, of which nothing is known yet */
 	SPAN_STACK_LOOP,      /* of one that is about to wait for events */
-	SPAN_STACK_JOB,	 /* of one that waits for what may be a job, and was in poll() before */
-	SPAN_STACK_POLL, /* of the same, back in poll() */
+	SPAN_STACK_JOB,	  /* of one that waits for what may be a job, and was in poll() before */
+	SPAN_STACK_POLL,  /* of the same, back in poll() */
+	SPAN_STACK_INNER, /* of one that is about to wait in poll(), and has a loop elsewhere */
 	/* of `dwell profile` */
 	SPAN_STACK_CPU,	   /* while it ran */
 	SPAN_STACK_AWAY,   /* where it left its CPU, at header.time_ns */
@@ -432,8 +451,9 @@ struct stack_end {
 /* Cut off behind the bytes there are. */
 struct span_stack {
 	struct wire_header header;
-	/* start of the span it belongs to; of SPAN_STACK_SEED: of the thread; of SPAN_STACK_LOOP:
-	 * the kernel's epoll file */
+	/* start of the span it belongs to; of SPAN_STACK_SEED: of the thread; of SPAN_STACK_LOOP,
+	 * _POLL and _INNER: the kernel's epoll file, of the latter two 0 where they wait for none
+	 */
 	__u64 span_ns;
 	__u64 weight_ns; /* time it stands for */
 	/* of SPAN_STACK_ASLEEP and _AWAY: while they are the same, so is its stack; 0: not known */
@@ -482,6 +502,8 @@ struct span_end {
 	struct span_thread culprit;
 	__u32 culprit_is_limit;
 	__u32 in_poll; /* SPAN_COOKIE_WAIT: the frame of a poll was on the stack */
+	__u32 is_busy; /* of a loop that has never waited for events, only asked */
+	__u32 pad;
 	struct span_wait_kept {
 		__u64 ns; /* 0: none is kept here */
 		struct wire_wait_site site;
@@ -504,9 +526,9 @@ struct span_worker {
 	__u32 kind; /* enum span_kind of its last */
 	struct wire_wait_site site;
 	char comm[16];
-	__u32 stack; /* index in span_stacks + 1: where it waits; 0: it does not, or there is none
-		      */
-	__u32 pad;
+	__u32 stack;   /* index in span_stacks + 1: where it waits; 0: it does not, or there is none
+			*/
+	__u32 is_busy; /* as in struct span_end */
 };
 
 /* A thread that is off its CPU, of which it is not known whether it is a worker. */

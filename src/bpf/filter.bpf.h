@@ -15,8 +15,10 @@ const volatile bool watch_all __weak = false;
 const volatile bool watch_beside __weak = false;
 /* The targets' child processes too, and theirs. */
 const volatile bool watch_children __weak = false;
-/* Threads of this cgroup and those below it; 0 = do not ask. */
-const volatile __u64 watch_cgroup_id __weak = 0;
+/* Threads of a cgroup and those below it. */
+const volatile bool watch_cgroup __weak = false;
+/* Another one when it has been made again at the same path. */
+volatile __u64 watch_cgroup_id __weak = 0;
 /* Below the machine's root; CGROUP_LEVEL_UNKNOWN: its tree is seen from a cgroup namespace. */
 const volatile __u32 watch_cgroup_level __weak = 0;
 
@@ -67,6 +69,12 @@ static __always_inline void task_name(const struct task_struct *task, __u64 comm
 {
 	comm[0] = ((const __u64 *)task->comm)[0];
 	comm[1] = ((const __u64 *)task->comm)[1];
+}
+
+/* A reused pid is another process; the same in all its threads, also after an exec. */
+static __attribute__((noinline)) __u64 process_start_of(struct task_struct *task)
+{
+	return FOLLOW(task, group_leader, start_boottime);
 }
 
 static __always_inline __u32 pid_of(struct task_struct *task)
@@ -142,7 +150,7 @@ __weak __attribute__((noinline)) __u32 has_watched_ancestor(__u64 leader)
 
 static __always_inline bool is_of_target(struct task_struct *task)
 {
-	if (watch_cgroup_id && in_watched_cgroup(task))
+	if (watch_cgroup && in_watched_cgroup(task))
 		return true;
 	if (is_target(pid_of(task), TARGET_PROCESS) || is_target(tid_of(task), TARGET_THREAD))
 		return true;
@@ -162,7 +170,7 @@ static __always_inline bool inherits_target(const struct task_struct *parent,
 {
 	if (watch_children)
 		return true;
-	if (watch_cgroup_id && in_watched_cgroup(child))
+	if (watch_cgroup && in_watched_cgroup(child))
 		return true;
 	return parent->tgid == child->tgid && is_target(pid_of(child), TARGET_PROCESS);
 }
@@ -173,7 +181,7 @@ static __always_inline bool inherits_watch(const struct task_struct *parent, boo
 {
 	if (pid_namespace && !tid_of(child))
 		return false;
-	if (watch_all || (watch_cgroup_id && in_watched_cgroup(child)))
+	if (watch_all || (watch_cgroup && in_watched_cgroup(child)))
 		return true;
 	return parent_is_watched && inherits_target(parent, child);
 }

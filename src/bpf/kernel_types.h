@@ -273,9 +273,14 @@ struct task_struct___saved_state {
 	unsigned int saved_state;
 };
 
-/* Task storage whose elements come from an allocator that is safe under scheduler locks. */
+/*
+ * Task storage whose elements come from an allocator that is safe under scheduler locks. A field of
+ * another kind, of a number where the kernel has a structure, would be taken for none.
+ */
+struct bpf_mem_alloc___any {
+};
 struct bpf_local_storage_map___mem_alloc { /* 6.4 on: commit 08a7ce384e33 */
-	int selem_ma;
+	struct bpf_mem_alloc___any selem_ma;
 };
 struct bpf_local_storage_map___nolock { /* kmalloc_nolock in place of it */
 	bool use_kmalloc_nolock;

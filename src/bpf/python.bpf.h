@@ -59,13 +59,24 @@ struct python_walk {
 	struct span_stack *stack;
 	__u64 pointer; /* of the thread */
 	__u64 at;      /* thread or frame; 0: there are no more */
+	__u64 frame;   /* the thread's innermost; 0: not found */
 };
 
+/* A thread that was made and has not begun to run has the number of who made it, and no frame. */
 static long python_next_thread(__u32 index, struct python_walk *walk)
 {
-	if (!walk->at || python_word(walk->at + walk->layout->thread_id) == walk->pointer)
+	const struct python_layout *layout = walk->layout;
+
+	if (!walk->at)
 		return 1;
-	walk->at = python_word(walk->at + walk->layout->next);
+	if (python_word(walk->at + layout->thread_id) == walk->pointer) {
+		walk->frame = python_word(walk->at + layout->frame);
+		if (layout->is_indirect)
+			walk->frame = python_word(walk->frame + layout->frame_at);
+		if (walk->frame)
+			return 1;
+	}
+	walk->at = python_word(walk->at + layout->next);
 	return 0;
 }
 
@@ -98,11 +109,7 @@ static __attribute__((noinline, unused)) int python_fill(struct task_struct *tas
 	walk.pointer = arch_thread_pointer(task);
 	walk.at = python_word(walk.layout->threads);
 	bpf_loop(PYTHON_THREADS, python_next_thread, &walk, 0);
-	if (!walk.at || python_word(walk.at + walk.layout->thread_id) != walk.pointer)
-		return 0;
-	walk.at = python_word(walk.at + walk.layout->frame);
-	if (walk.layout->is_indirect)
-		walk.at = python_word(walk.at + walk.layout->frame_at);
+	walk.at = walk.frame;
 	bpf_loop(PYTHON_FRAMES, python_next_frame, &walk, 0);
 	return 0;
 }

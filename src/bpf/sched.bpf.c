@@ -120,6 +120,40 @@ static __always_inline void leave_runnable(void *ctx, struct task_struct *task,
 	}
 }
 
+/* FUTEX2_PRIVATE in the flags of futex_wait() is the same bit as in the operation of futex(). */
+static __always_inline bool is_private_futex(const struct pt_regs *regs, enum syscall_class class)
+{
+	__u64 flags = class == SYSCALL_FUTEX_WAIT ? arch_argument_3(regs) : arch_argument_1(regs);
+
+	return flags & FUTEX_PRIVATE_FLAG;
+}
+
+/*
+ * Of the lock that a thread begins to wait for. Others may have the same number. Not inlined:
+ * verifiers up to 6.1 have no room for it on the stack of the hooks.
+ */
+static __noinline __u32 lock_number(struct task_struct *task, int syscall, __u32 detail)
+{
+	enum syscall_class class = class_of(syscall);
+	const struct pt_regs *regs;
+	__u64 address;
+
+	if (!task)
+		return 0;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	address = arch_argument_0(regs);
+	if (detail == WIRE_DETAIL_KERNEL_LOCK)
+		return 2;
+	/* the file's, whichever part of it fcntl() locks */
+	if (class == SYSCALL_FLOCK || class == SYSCALL_FCNTL)
+		return (__u32)(descriptor_inode(task, address) >> 6) << 3 | 3;
+	if (class != SYSCALL_FUTEX && class != SYSCALL_FUTEX_WAIT)
+		return ((__u32)address << 10 ^ (__u32)syscall) << 3 | 3;
+	/* what several processes share has other addresses in each, but the same place in a page */
+	return is_private_futex(regs, class) ? (__u32)address & ~3U
+					     : ((__u32)address & 0xfff) << 8 | 1;
+}
+
 static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
 					  struct account *account, unsigned int state,
 					  enum switch_work work, __u64 now_ns)
@@ -139,12 +173,11 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
 	if (blame_on) {
 		/* of others it may turn out that they are one: site_correct() */
 		bool for_lock = next.state == WIRE_LOCK || is_futex_wait(next) ||
-				next.state == WIRE_UNKNOWN || account->asked_since_ns == now_ns;
+				next.state == WIRE_UNKNOWN || account->asked_since == (__u32)now_ns;
 
 		blame_wait_begins(task, account, for_lock, now_ns);
 		if (for_lock)
-			blame_of(account)->lock =
-				lock_number((struct pt_regs *)bpf_task_pt_regs(task), next);
+			blame_of(account)->lock = lock_number(task, next.syscall, next.detail);
 	}
 	account_leave_cpu(account, next, now_ns);
 	if (work == SWITCH_SPANS)
@@ -457,7 +490,25 @@ struct cgroup_made {
 
 _Static_assert(__builtin_offsetof(struct cgroup_made, path) == sizeof(struct wire_cgroup), "");
 
-/* Its path, which none could ask for any more once it has gone. */
+/* A header alone, for which user space wakes. */
+static __always_inline bool send_at_once(__u16 kind)
+{
+	struct wire_header *record = bpf_ringbuf_reserve(&events, sizeof(*record), 0);
+
+	if (!record)
+		return false;
+	record->size = sizeof(*record);
+	record->kind = kind;
+	record->cpu = 0;
+	record->time_ns = bpf_ktime_get_ns();
+	bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
+	return true;
+}
+
+/*
+ * Its path, which none could ask for any more once it has gone; or, where a cgroup is watched, that
+ * it may have been made again. Without room in the ring the next snapshot looks.
+ */
 SEC("?tp_btf/cgroup_mkdir")
 int BPF_PROG(on_cgroup, struct cgroup *group, const char *path)
 {
@@ -467,6 +518,12 @@ int BPF_PROG(on_cgroup, struct cgroup *group, const char *path)
 	/* the hierarchy of cgroups v2 has the first number */
 	if (BPF_CORE_READ(group, root, hierarchy_id))
 		return 0;
+	if (watch_cgroup) {
+		if (watch_cgroup_level == CGROUP_LEVEL_UNKNOWN ||
+		    (__u32)BPF_CORE_READ(group, level) == watch_cgroup_level)
+			send_at_once(CGROUP_MADE);
+		return 0;
+	}
 	made = bpf_ringbuf_reserve(&events, sizeof(*made), 0);
 	if (!made)
 		return 0;
@@ -491,20 +548,11 @@ SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(on_attach, struct cgroup *into, const char *path, struct task_struct *task)
 {
 	struct account *account = account_of(task);
-	struct wire_header *record;
 
 	if ((account && !is_skipped(account)) || !is_of_target(task))
 		return 0;
-	record = bpf_ringbuf_reserve(&events, sizeof(*record), 0);
-	if (!record) {
+	if (!send_at_once(CGROUP_JOINED))
 		count(&losses.threads);
-		return 0;
-	}
-	record->size = sizeof(*record);
-	record->kind = CGROUP_JOINED;
-	record->cpu = 0;
-	record->time_ns = bpf_ktime_get_ns();
-	bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
 

@@ -170,6 +170,26 @@ static __always_inline __u32 site_by_futex(const struct site_futex *futex)
 	return site_of_futex(futex, &around);
 }
 
+/*
+ * As the caller says, if anything; but in a condition's function, where the futex is a mutex, a
+ * lock. Not inlined: verifiers up to 6.1 have no room on the stack of the hooks.
+ */
+__weak __attribute__((noinline)) __u32 site_by_caller(__u32 verdict, const struct site_futex *futex)
+{
+	bool is_silent = verdict == SITE_UNKNOWN || verdict == SITE_UNNAMED;
+
+	if (!futex)
+		return verdict;
+	if (verdict == SITE_OPERATION)
+		return site_of_operation(futex);
+	if (is_silent || (verdict == SITE_CONDITION && site_may_be_mutex(futex))) {
+		__u32 found = site_by_futex(futex);
+
+		return is_silent || found == SITE_LOCK ? found : verdict;
+	}
+	return verdict;
+}
+
 static __always_inline struct wire_wait_site site_where(struct wire_wait_site guess, __u32 verdict)
 {
 	/* of waits for events, nothing but a lock is looked for */
@@ -189,35 +209,42 @@ static __always_inline struct wire_wait_site site_where(struct wire_wait_site gu
 }
 
 static __always_inline struct site_walk site_walk_begin(struct task_struct *task,
-							const struct account *account,
 							struct wire_wait_site guess)
 {
 	const struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	bool is_plain = class_of(guess.syscall) == SYSCALL_FUTEX_WAIT;
 	struct site_walk walk = {
-		.key = {.process_start_ns = account->process_start_ns,
+		.key = {.process_start_ns = process_start_of(task),
 			.pid = pid_of(task),
 			.exec_id = task->self_exec_id},
 		.frame = arch_user_frame(regs),
 		.futex = {.address = arch_argument_0(regs),
-			  .value = (__u32)arch_argument_2(regs),
+			  .value =
+				  (__u32)(is_plain ? arch_argument_1(regs) : arch_argument_2(regs)),
 			  .is_bitset = guess.detail == WIRE_DETAIL_FUTEX_COND},
 	};
 
 	return walk;
 }
 
-/* Some times a thread and snapshot: a site that cannot be explained costs little. */
-#define SITE_QUESTIONS 8
+/*
+ * Some times a thread and snapshot: a site that cannot be explained costs little. They are counted
+ * in the lowest bits of `asked`; the others say for which snapshot.
+ */
+#define SITE_QUESTIONS	8
+#define SITE_COUNT_MASK 15U
 
 static __always_inline bool site_may_ask(struct account *account, __u64 since_ns)
 {
-	__u64 snapshot = snapshot_ns + 1;
+	__u32 snapshot = ((__u32)(snapshot_ns >> 16) + 1) * (SITE_COUNT_MASK + 1);
+	__u32 asked = account->asked;
 
-	if (account->asked_snapshot == snapshot && account->asked_count >= SITE_QUESTIONS)
+	if ((asked & ~SITE_COUNT_MASK) != snapshot)
+		asked = snapshot;
+	if ((asked & SITE_COUNT_MASK) >= SITE_QUESTIONS)
 		return false;
-	account->asked_count = account->asked_snapshot == snapshot ? account->asked_count + 1 : 1;
-	account->asked_snapshot = snapshot;
-	account->asked_since_ns = since_ns;
+	account->asked = asked + 1;
+	account->asked_since = (__u32)since_ns;
 	return true;
 }
 
@@ -274,17 +301,13 @@ static __always_inline struct wire_wait_site site_refine(struct task_struct *tas
 
 	if (!is_of_events && !is_futex_wait(guess))
 		return guess;
-	walk = site_walk_begin(task, account, guess);
+	walk = site_walk_begin(task, guess);
 	verdict = site_walk(&walk);
 	if (verdict == SITE_UNKNOWN)
 		site_ask(task, account, &walk, is_of_events, now_ns);
 	if (is_of_events)
 		return site_where(guess, verdict);
-	if (verdict == SITE_UNKNOWN || verdict == SITE_UNNAMED)
-		verdict = site_by_futex(&walk.futex);
-	else if (verdict == SITE_OPERATION)
-		verdict = site_of_operation(&walk.futex);
-	return site_where(guess, verdict);
+	return site_where(guess, site_by_caller(verdict, &walk.futex));
 }
 
 /* In the iterator, for a thread that just got its account: its callers are on another's stack. */
@@ -296,7 +319,7 @@ static __always_inline void site_ask_seeded(struct task_struct *task, struct acc
 
 	if (!is_of_events && !is_futex_wait(account->live.site))
 		return;
-	walk = site_walk_begin(task, account, account->live.site);
+	walk = site_walk_begin(task, account->live.site);
 	if (!site_may_ask(account, account->live.since_ns))
 		return;
 	/* very many at a time, of threads that sleep: without their stacks */
@@ -348,8 +371,8 @@ static __attribute__((noinline)) int site_take_answer(struct task_struct *task,
 /* In the hooks that end a wait. True: the site may be another one than before. */
 static __always_inline bool site_correct(struct task_struct *task, struct account *account)
 {
-	/* one compare for nearly all waits; the rest stays out of the hot path */
-	if (account->asked_since_ns != account->live.since_ns)
+	/* one compare for nearly all waits; the rest, exact, stays out of the hot path */
+	if (account->asked_since != (__u32)account->live.since_ns)
 		return false;
 	site_take_answer(task, account);
 	return true;
@@ -358,13 +381,13 @@ static __always_inline bool site_correct(struct task_struct *task, struct accoun
 /* In the iterator, of a wait that may go on. True: the site is another one than before. */
 static __always_inline bool site_correct_open(struct task_struct *task, struct account *account)
 {
-	__u64 since_ns = account->asked_since_ns;
+	__u32 since = account->asked_since;
 	__u32 before = *(const volatile __u32 *)&account->live.site;
 
-	if (since_ns != account->live.since_ns || since_ns == account->answered_since_ns ||
+	if (since != (__u32)account->live.since_ns || since == account->was.answered ||
 	    !site_take_answer(task, account))
 		return false;
-	account->answered_since_ns = since_ns;
+	account->was.answered = since;
 	return before != *(const volatile __u32 *)&account->live.site;
 }
 

@@ -32,6 +32,9 @@ volatile bool seeding_only = false;
 /* After a snapshot: only who waits for a lock is of interest. */
 volatile bool locked_only = false;
 
+/* After the last snapshot: only whose turn at a loop has turned out to be over. */
+volatile bool parked_only = false;
+
 /* Too large for the stack; user space has at most one walk open at a time. */
 static struct wire_thread record;
 static struct blame_record blame_record;
@@ -97,7 +100,7 @@ static __always_inline void seed(struct task_struct *task)
 		freeze_seed(task, account);
 	site_ask_seeded(task, account);
 	/* one whose fork is not reported yet has no time that could be missing */
-	if (seeded && !watch_cgroup_id && first.site.detail != WIRE_DETAIL_NEW &&
+	if (seeded && !watch_cgroup && first.site.detail != WIRE_DETAIL_NEW &&
 	    !(watch_beside && account->is_beside))
 		count(&losses.threads);
 }
@@ -215,7 +218,7 @@ static __always_inline long write_seed(struct seq_file *seq, struct task_struct 
 	seed_record.start_ns = record.start_ns;
 	seed_record.since_ns = record.since_ns;
 	seed_record.switches = task->nvcsw + task->nivcsw;
-	seed_record.process_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	seed_record.process_start_ns = process_start_of(task);
 	seed_record.thread_pointer = arch_thread_pointer(task);
 	seed_record.exec_id = task->self_exec_id;
 	seed_record.tid = record.tid;
@@ -225,19 +228,41 @@ static __always_inline long write_seed(struct seq_file *seq, struct task_struct 
 	return bpf_seq_write(seq, &seed_record, sizeof(seed_record));
 }
 
-static __attribute__((noinline)) long write_worker(struct seq_file *seq, struct task_struct *task,
-						   const struct account *account)
+/*
+ * Ends the turn of a thread that waits for its next one at a place of `loop_parks` that was not
+ * known when it began to: else the turn, which may have been a stall, would go on until it is woken
+ * (span_parks() ends those after it). As it is off its CPU, no one else ends it, but for the moment
+ * in which it is woken: then the stall may be reported twice.
+ */
+static __noinline int end_parked_turn(struct task_struct *task, struct worker *worker,
+				      const struct account *account)
 {
-	struct worker *worker = worker_of(task);
-	__u32 depth;
-	long result = 0;
+	const struct span_block *block;
 
-	if (span_seeding && (!worker || !worker->judged || worker->root) && worker_may_be(task) &&
-	    !apply_verdict(task, account, &worker) && (!worker || !worker->judged) &&
-	    record.site.state > WIRE_RUNNABLE && !task->on_cpu)
-		result = write_seed(seq, task);
-	if (result || !worker || (!worker->kind && !worker->past_kind))
-		return result;
+	if (!task || !worker || !account || worker->kind != SPAN_TURN || !worker->depth ||
+	    !worker->off || task->on_cpu)
+		return 0;
+	block = span_block_at(worker, worker->present);
+	if (!span_is_at_park(task, block->site))
+		return 0;
+	worker->looked_at_tid = tid_of(task);
+	worker->looked_at_pid = pid_of(task);
+	worker->off = 0;
+	span_finish(worker, account, block->since_ns);
+	worker->depth = 0;
+	worker->parked = 1;
+	worker->looked_at_tid = 0;
+	return 1;
+}
+
+/* With what `record` says of the thread. */
+static __noinline long write_worker_record(struct seq_file *seq, struct worker *worker)
+{
+	__u32 depth;
+	long result;
+
+	if (!seq || !worker)
+		return 0;
 	depth = worker->depth - 1;
 	__builtin_memset(&worker_record, 0, sizeof(worker_record));
 	worker_record.header.size = sizeof(worker_record);
@@ -252,6 +277,7 @@ static __attribute__((noinline)) long write_worker(struct seq_file *seq, struct 
 		worker_record.open_ns = span_level_at(worker, depth)->start_ns;
 		worker_record.open_cookie = span_level_at(worker, depth)->cookie;
 	}
+	worker_record.is_busy = worker->is_busy;
 	worker_record.since_ns = record.since_ns;
 	worker_record.site = record.site;
 	worker_record.tid = record.tid;
@@ -262,7 +288,7 @@ static __attribute__((noinline)) long write_worker(struct seq_file *seq, struct 
 		worker_record.open_ns = span_block_at(worker, worker->present)->since_ns;
 		worker_record.open_cookie = SPAN_COOKIE_WAIT;
 	}
-	if ((worker->depth || worker->alone) && worker->off && worker->slot) {
+	if ((worker->depth || worker->alone) && worker->off) {
 		__u32 present = worker->present;
 		const struct span_block *block = span_block_at(worker, present);
 
@@ -271,12 +297,42 @@ static __attribute__((noinline)) long write_worker(struct seq_file *seq, struct 
 		if (block->site.syscall == record.site.syscall)
 			worker_record.site = block->site;
 		if (block->has_stack)
-			worker_record.stack = span_stack_index(worker, present, 0) + 1;
+			worker_record.stack = *span_stack_number(worker, present, 0);
 	}
 	result = bpf_seq_write(seq, &worker_record, sizeof(worker_record));
 	if (!result)
 		worker->longest_ns = 0;
 	return result;
+}
+
+static __attribute__((noinline)) long write_worker(struct seq_file *seq, struct task_struct *task,
+						   const struct account *account)
+{
+	struct worker *worker = worker_of(task);
+	long result = 0;
+
+	if (span_seeding && (!worker || !worker->judged || worker->root) && worker_may_be(task) &&
+	    !apply_verdict(task, account, &worker) && (!worker || !worker->judged) &&
+	    record.site.state > WIRE_RUNNABLE && !task->on_cpu)
+		result = write_seed(seq, task);
+	if (result || !worker || (!worker->kind && !worker->past_kind))
+		return result;
+	end_parked_turn(task, worker, account);
+	return write_worker_record(seq, worker);
+}
+
+/* Once more in one snapshot, for what has ended in between. */
+static __attribute__((noinline)) long write_parked(struct seq_file *seq, struct task_struct *task,
+						   struct account *account, __u64 instant_ns)
+{
+	struct worker *worker = worker_of(task);
+
+	if (!account || !worker || account->origin_ns >= instant_ns ||
+	    !end_parked_turn(task, worker, account) ||
+	    !read_account_again(task, account, instant_ns))
+		return 0;
+	record_fill_task(&record, task, account);
+	return write_worker_record(seq, worker);
 }
 
 /*
@@ -428,7 +484,7 @@ static __attribute__((noinline)) long write_blame(struct seq_file *seq, struct a
 /* The thread has left the watched cgroup: this snapshot is the last that has a record of it. */
 static __always_inline bool leaves_cgroup(struct task_struct *task, const struct account *account)
 {
-	if (!watch_cgroup_id)
+	if (!watch_cgroup)
 		return false;
 	if (watch_beside)
 		return skip_beside && !account->is_beside && !is_of_target(task);
@@ -545,8 +601,12 @@ int snapshot(struct bpf_iter__task *ctx)
 		write_locked(seq, task, account);
 		return 0;
 	}
+	if (parked_only) {
+		write_parked(seq, task, account, instant_ns);
+		return 0;
+	}
 	leaves = account && leaves_cgroup(task, account);
-	if (account && watch_beside && watch_cgroup_id && !leaves)
+	if (account && watch_beside && watch_cgroup && !leaves)
 		account = look_beside(task, account);
 	if (!account) {
 		if (is_watched(task))

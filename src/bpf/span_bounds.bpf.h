@@ -82,25 +82,22 @@ static __always_inline void span_totals(const struct account *account, __u64 now
 	}
 }
 
+/* Whether a thread of an event loop waits where it does for its turn to wait for events. */
+static __always_inline bool span_is_at_park(struct task_struct *task, struct wire_wait_site site)
+{
+	struct loop_park park = {.pad = 0};
+
+	if (class_of(site.syscall) != SYSCALL_FUTEX || site.detail == WIRE_DETAIL_FUTEX_LOCK)
+		return false;
+	park.stack = user_frame_of(task).stack;
+	park.tid = tid_of(task);
+	return bpf_map_lookup_elem(&loop_parks, &park) != NULL;
+}
+
 /* Only in probes and iterators, where memory may be allocated. */
 static __always_inline struct worker *worker_make(struct task_struct *task)
 {
 	return bpf_task_storage_get(&workers, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-}
-
-/* Room for its stacks; those that only wait for work need none. */
-static __always_inline void worker_take_slot(struct worker *worker)
-{
-	__u32 slot;
-
-	if (worker->slot || worker->slot_refused)
-		return;
-	if (bpf_map_pop_elem(&span_slots, &slot)) {
-		worker->slot_refused = 1;
-		count(&span_slots_lacking);
-	} else {
-		worker->slot = slot + 1;
-	}
 }
 
 /* Global, as span_finish(), for the verifier's sake: see wait_function_of(). */
@@ -118,7 +115,6 @@ __weak __attribute__((noinline)) int span_begin(struct worker *worker,
 	if (SPAN_COOKIE_KIND(cookie) != SPAN_ROOT)
 		worker->kind = SPAN_COOKIE_KIND(cookie);
 	worker->depth = depth + 1;
-	worker_take_slot(worker);
 	if (depth >= SPAN_LEVELS)
 		return 0;
 	level = span_level_at(worker, depth);
@@ -130,7 +126,7 @@ __weak __attribute__((noinline)) int span_begin(struct worker *worker,
 	span_totals(account, now_ns, level->states_ns);
 	worker->kept = 0;
 	worker->off = 0;
-	worker->captures = 0;
+	worker->captures = worker->preempted = 0;
 	worker->sampled_ns = 0;
 	span_no_culprit(worker);
 	return 0;
@@ -227,9 +223,10 @@ static __always_inline void span_send(struct worker *worker, struct span_level *
 		end->states_ns[i] = level->states_ns[i];
 	end->task = level->task;
 	end->cookie = level->cookie;
-	end->tid = tid_of(task);
-	end->pid = pid_of(task);
+	end->tid = worker->looked_at_tid ? worker->looked_at_tid : tid_of(task);
+	end->pid = worker->looked_at_tid ? worker->looked_at_pid : pid_of(task);
 	end->wait = worker->wait;
+	end->is_busy = worker->is_busy;
 	end->heaviest = heaviest;
 	for (__u32 i = 0; i < SPAN_BLOCKS; i++) {
 		const struct span_block *block = &worker->blocks[i];
@@ -292,14 +289,16 @@ __weak __attribute__((noinline)) int span_finish(struct worker *worker,
 	if (depth && depth - 1 < SPAN_LEVELS)
 		span_level_at(worker, depth - 1)->inner_ns += spent_ns;
 	span_count(level->cookie, spent_ns - level->inner_ns);
-	if (spent_ns - level->inner_ns < span_threshold_ns)
-		return 0;
-	if (spent_ns - level->inner_ns > worker->longest_ns)
-		worker->longest_ns = spent_ns - level->inner_ns;
-	/* a switch to it that no tracepoint reported */
-	if (worker->off)
-		span_end_block(worker, now_ns);
-	span_send(worker, level, account, spent_ns - level->inner_ns, now_ns);
+	if (spent_ns - level->inner_ns >= span_threshold_ns) {
+		if (spent_ns - level->inner_ns > worker->longest_ns)
+			worker->longest_ns = spent_ns - level->inner_ns;
+		/* a switch to it that no tracepoint reported */
+		if (worker->off)
+			span_end_block(worker, now_ns);
+		span_send(worker, level, account, spent_ns - level->inner_ns, now_ns);
+	}
+	if (!worker->looked_at_tid)
+		span_stacks_return(worker);
 	return 0;
 }
 

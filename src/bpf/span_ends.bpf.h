@@ -14,6 +14,7 @@ static __always_inline void span_loop_ends(struct worker *worker)
 	worker->past_kind = worker->kind;
 	worker->kind = worker->depth = worker->off = 0;
 	worker->wait = worker->loop_waits = worker->polled = worker->pure_turns = 0;
+	worker->busy_asks = worker->is_busy = 0;
 }
 
 /*

@@ -77,22 +77,30 @@ static __noinline int note_loop(struct worker *worker, struct task_struct *task,
  * of Node.js, QEventLoop::exec): its waits do not end the turn. It waits for another epoll
  * descriptor, deeper in the stack than a loop that has gone round some times and still has its own.
  * What goes on like this is the thread's loop, in place of the first: then the turn was none.
+ * Before the loop has gone round as often, the turn is left out, and less will do.
  */
-#define LOOP_WAITS_MIN	 8
-#define NESTED_WAITS_MAX 256
-#define NESTED_MAX_NS	 10000000000ULL
+#define LOOP_WAITS_MIN	       8
+#define NESTED_WAITS_MAX       256
+#define NESTED_WAITS_EARLY_MAX 16
+#define NESTED_MAX_NS	       10000000000ULL
 
 static __noinline int is_nested(struct worker *worker, struct task_struct *task, __u32 fd,
 				__u64 now_ns)
 {
+	bool is_early;
+
 	if (!worker || !task)
 		return 0;
-	if (worker->depth && worker->loop_waits >= LOOP_WAITS_MIN &&
+	is_early = worker->loop_waits < LOOP_WAITS_MIN;
+	if (worker->loop_waits && (worker->depth || is_early) &&
 	    user_frame_of(task).stack < worker->loop_stack &&
 	    (__u64)descriptor_file(task, worker->loop_fd) == worker->loop_file) {
 		if (!worker->nested_waits++)
 			worker->nested_ns = now_ns;
-		if (worker->nested_waits <= NESTED_WAITS_MAX &&
+		if (is_early)
+			worker->depth = 0;
+		if (worker->nested_waits <=
+			    (is_early ? NESTED_WAITS_EARLY_MAX : NESTED_WAITS_MAX) &&
 		    now_ns - worker->nested_ns <= NESTED_MAX_NS)
 			return 1;
 		worker->depth = 0;
@@ -100,6 +108,37 @@ static __noinline int is_nested(struct worker *worker, struct task_struct *task,
 	note_loop(worker, task, fd);
 	worker->nested_waits = 0;
 	return 0;
+}
+
+/*
+ * A loop that always has something to do never waits: it only asks, again and again, at one place
+ * and for one descriptor. So does who looks for events beside his own work; so only a thread on
+ * whose stack the name of a loop's function was, and of its turns those in which it is
+ * (is_outside_busy_loop() in capture/spans.c); or a thread that the user has named.
+ */
+#define BUSY_ASKS_MIN 8
+
+static __noinline int is_busy_loop(struct worker *worker, struct task_struct *task,
+				   const struct account *account, __u32 fd)
+{
+	__u64 stack;
+
+	if (!worker || !task || !account || worker->wait || !worker->is_loop)
+		return 0;
+	stack = user_frame_of(task).stack;
+	if (fd != worker->loop_fd || stack != worker->loop_stack)
+		worker->busy_asks = 0;
+	worker->loop_fd = fd;
+	worker->loop_stack = stack;
+	/* what is open began when its thread was looked at: with the first of these it is over, as
+	 * a turn is of which its stacks say whether it was one */
+	if (worker->depth == 1) {
+		worker->is_busy = 1;
+		span_finish(worker, account, bpf_ktime_get_ns());
+	}
+	worker->depth = 0;
+	worker->is_busy = ++worker->busy_asks >= BUSY_ASKS_MIN;
+	return worker->is_busy;
 }
 
 /* Whether it waits for an answer, and then no loop does so there. */
@@ -204,6 +243,36 @@ static __noinline int polled_single(const struct polled *polled, struct task_str
 
 #define LOOP_DESCRIPTORS_MIN 3
 
+/*
+ * The epoll file (a pointer) among the first that it waits for; 0: there is none. So waits an event
+ * loop that asks epoll afterwards what is ready: EventMachine's, in Ruby's way to wait.
+ */
+static __noinline __u64 polled_epoll(const struct polled *polled, struct task_struct *task)
+{
+	union {
+		char text[8];
+		__u64 word;
+	} begin = {}, epoll = {.text = {'[', 'e', 'v', 'e', 'n', 't', 'p', 'o'}};
+
+	if (!polled || !task)
+		return 0;
+	for (__u32 i = 0; i < LOOP_DESCRIPTORS_MIN - 1; i++) {
+		__s32 fd = polled->first[i].fd;
+		struct file *file;
+
+		if (i && i >= polled->count)
+			break;
+		file = fd >= 0 ? descriptor_file(task, (__u32)fd) : NULL;
+		if (!file)
+			continue;
+		bpf_probe_read_kernel(&begin, sizeof(begin),
+				      BPF_CORE_READ(file, f_path.dentry, d_name.name));
+		if (begin.word == epoll.word)
+			return (__u64)file;
+	}
+	return 0;
+}
+
 static __noinline int polled_is_of_loop(const struct polled *polled, struct task_struct *task)
 {
 	if (!polled || !task)
@@ -288,6 +357,9 @@ static __noinline int is_outer_poll(struct worker *worker, struct task_struct *t
 	if (!worker || !task || !polled || worker->kind != SPAN_TURN ||
 	    worker->wait != SPAN_WAIT_EPOLL)
 		return 0;
+	if (worker->loop_file && worker->loop_waits &&
+	    polled_epoll(polled, task) == worker->loop_file)
+		return 1;
 	stack = user_frame_of(task).stack;
 	if (stack + NEAR_BYTES <= worker->loop_stack)
 		return 0;
@@ -390,12 +462,13 @@ static __noinline int is_in_other_loop(struct worker *worker, struct task_struct
 #define POLLS_AFTER_JOBS_MIN 256
 
 static __attribute__((noinline)) int send_poll(void *ctx, struct worker *worker,
-					       struct task_struct *task, bool is_loop)
+					       struct task_struct *task, bool is_loop,
+					       const struct polled *polled)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct span_stack *stack;
 
-	if (!worker || !task)
+	if (!worker || !task || !polled)
 		return 0;
 	worker->asks = 0;
 	worker->polls_sent += is_loop;
@@ -403,7 +476,33 @@ static __attribute__((noinline)) int send_poll(void *ctx, struct worker *worker,
 	if (!stack)
 		return 0;
 	stack->weight_ns = 0;
-	span_send_running(ctx, stack, task, SPAN_STACK_POLL, 0, bpf_ktime_get_ns());
+	span_send_running(ctx, stack, task, SPAN_STACK_POLL, polled_epoll(polled, task),
+			  bpf_ktime_get_ns());
+	return 0;
+}
+
+/* For each thread: its handlers wait in some more places. */
+#define INNER_SENT_MAX 32
+
+/*
+ * A wait in poll(), of a thread that waits for events elsewhere, too: where its stack says that it
+ * is for an answer, it is a handler's (is_answer()).
+ */
+static __attribute__((noinline)) int
+send_inner(void *ctx, struct worker *worker, struct task_struct *task, const struct polled *polled)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct span_stack *stack;
+
+	if (!worker || !task || !polled || worker->inner_sent >= INNER_SENT_MAX)
+		return 0;
+	stack = bpf_map_lookup_elem(&span_samples, &cpu);
+	if (!stack)
+		return 0;
+	worker->inner_sent++;
+	stack->weight_ns = 0;
+	span_send_running(ctx, stack, task, SPAN_STACK_INNER, polled_epoll(polled, task),
+			  bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -416,7 +515,8 @@ static __noinline int polls_as_loop(struct worker *worker, struct task_struct *t
 		return 0;
 	worker->poll_stack = user_frame_of(task).stack;
 	worker->polls_between++;
-	worker->polls_few = polled->count == 1 || !polled_is_of_loop(polled, task);
+	worker->polls_few =
+		polled->count == 1 ? !polled_epoll(polled, task) : !polled_is_of_loop(polled, task);
 	if (worker->kind == SPAN_TURN)
 		return 1;
 	single = polled_single(polled, task);

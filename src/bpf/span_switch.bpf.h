@@ -20,14 +20,10 @@ static __attribute__((noinline)) void worker_end(struct task_struct *task, __u64
 {
 	struct worker *worker = worker_of(task);
 	struct span_worker *record;
-	__u32 slot;
 
 	if (!worker)
 		return;
-	slot = worker->slot - 1;
-	if (worker->slot)
-		bpf_map_push_elem(&span_slots, &slot, 0);
-	worker->slot = 0;
+	span_stacks_release(worker);
 	worker->depth = 0;
 	if (!worker->kind && !worker->past_kind)
 		return;
@@ -67,10 +63,12 @@ __weak __attribute__((noinline)) int span_keeps(const struct worker *worker, __u
 	return 0;
 }
 
-/* The first of its state is. */
+/* The first of its state is. However often it is preempted, that takes no wait's stack. */
 static __always_inline bool worth_a_stack(struct worker *worker, __u8 state, __u64 now_ns)
 {
-	if (!span_keeps(worker, state) || worker->captures++ < CAPTURES_AT_ONCE)
+	__u32 *captures = state == WIRE_RUNNABLE ? &worker->preempted : &worker->captures;
+
+	if (!span_keeps(worker, state) || (*captures)++ < CAPTURES_AT_ONCE)
 		return true;
 	return now_ns - worker->captured_ns > span_threshold_ns / 8;
 }
@@ -131,16 +129,9 @@ static __always_inline int span_parks(struct worker *worker, const struct accoun
 				      struct task_struct *task, struct wire_wait_site site,
 				      __u64 now_ns)
 {
-	struct loop_park park = {.pad = 0};
-
 	if (!worker || !account || !task)
 		return 0;
-	if (worker->kind != SPAN_TURN || !worker->depth ||
-	    class_of(site.syscall) != SYSCALL_FUTEX || site.detail == WIRE_DETAIL_FUTEX_LOCK)
-		return 0;
-	park.stack = user_stack_of(task);
-	park.tid = tid_of(task);
-	if (!bpf_map_lookup_elem(&loop_parks, &park))
+	if (worker->kind != SPAN_TURN || !worker->depth || !span_is_at_park(task, site))
 		return 0;
 	span_finish(worker, account, now_ns);
 	worker->depth = 0;
@@ -214,6 +205,7 @@ static __noinline int span_ask_job(void *ctx, struct worker *worker, struct task
 
 	if (!worker || !task || worker->asked >= ASKED_MAX)
 		return 0;
+	span_stack_take(worker, worker->present, 0);
 	stack = span_stack_at(worker, worker->present, 0);
 	if (!stack)
 		return 0;
@@ -221,6 +213,7 @@ static __noinline int span_ask_job(void *ctx, struct worker *worker, struct task
 	worker->asked++;
 	stack->weight_ns = 0;
 	span_send_running(ctx, stack, task, SPAN_STACK_JOB, 0, now_ns);
+	span_stacks_return(worker);
 	return 0;
 }
 
@@ -252,10 +245,9 @@ static __always_inline int span_leaves_span(struct worker *worker, const struct 
 		return 1;
 	if (!span_unprobed || worker->kind != SPAN_POLL || parks)
 		return 0;
-	worker_take_slot(worker);
 	worker->alone = 1;
 	worker->in_poll = may_be_loop && span_signature(worker, user_stack_of(task));
-	worker->captures = 0;
+	worker->captures = worker->preempted = 0;
 	span_no_culprit(worker);
 	return 1;
 }
@@ -331,9 +323,10 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	worker->off = 1;
 	if (site.detail == WIRE_DETAIL_THROTTLED)
 		span_note_limit(worker, task);
-	stack = worth_a_stack(worker, site.state, now_ns)
-			? span_stack_at(worker, worker->present, 0)
-			: NULL;
+	if (!worth_a_stack(worker, site.state, now_ns))
+		return;
+	span_stack_take(worker, worker->present, 0);
+	stack = span_stack_at(worker, worker->present, 0);
 	if (!stack)
 		return;
 	worker->captured_ns = now_ns;
@@ -420,6 +413,7 @@ static __attribute__((noinline)) void span_take_cpu(struct task_struct *task,
 		if (worker->announced)
 			span_alarm(worker, tid_of(task), SPAN_ALARM_OVER);
 		span_send_wait(worker, task, waited_ns, now_ns);
+		span_stacks_return(worker);
 		return;
 	}
 	span_end_block(worker, now_ns);

@@ -148,14 +148,20 @@ int on_wait(struct enter_event *ctx)
 			return 0;
 	} else if (wait < worker->wait) {
 		/* the turn goes on, in a handler */
-		if (is_sleep(&call, wait) ||
-		    !is_outer_poll(worker, task, &polled, bpf_ktime_get_ns()))
+		if (is_sleep(&call, wait))
 			return 0;
+		if (!is_outer_poll(worker, task, &polled, bpf_ktime_get_ns())) {
+			if (worker->is_doubtful)
+				send_inner(ctx, worker, task, &polled);
+			return 0;
+		}
 		become_poll_loop(worker, task, &polled);
 	}
 	if (is_sleep(&call, wait) ||
-	    (wait > worker->wait &&
-	     (cannot_wait(&call, wait) || is_in_other_loop(worker, task, bpf_ktime_get_ns())))) {
+	    (wait > worker->wait && ((cannot_wait(&call, wait) &&
+				      (!span_turns || wait != SPAN_WAIT_EPOLL ||
+				       !is_busy_loop(worker, task, account, call.argument[0]))) ||
+				     is_in_other_loop(worker, task, bpf_ktime_get_ns())))) {
 		worker->is_nested = 1;
 		return 0;
 	}
@@ -165,6 +171,7 @@ int on_wait(struct enter_event *ctx)
 		worker->depth = 0;
 	else
 		worker->outer_turns = 0;
+	worker->is_busy &= cannot_wait(&call, wait);
 	worker->pure_turns += !worker->is_doubtful;
 	worker->wait = wait;
 	worker->is_nested = worker->outer_waits = worker->is_doubtful = 0;
@@ -202,11 +209,14 @@ int on_wait(struct enter_event *ctx)
 				  worker->kind == SPAN_POOL || worker->kind == SPAN_ROOT)))
 		return 0;
 	if (wait == SPAN_WAIT_POLL) {
+		__u64 last = worker->poll_stack;
 		bool is_loop = polls_as_loop(worker, task, &polled);
 
 		if (worker->asks ||
 		    (is_loop && (worker->polls_sent < LOOPS_SENT_MAX || is_after_stall(worker))))
-			send_poll(ctx, worker, task, is_loop);
+			send_poll(ctx, worker, task, is_loop, &polled);
+		else if (is_loop && last && last != worker->poll_stack)
+			send_inner(ctx, worker, task, &polled);
 		if (!is_loop)
 			return 0;
 	}
@@ -308,7 +318,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	worker->kind = worker->wait = worker->root = worker->judged = 0;
 	worker->closure = worker->pending = worker->polled = worker->parked = 0;
 	worker->loop_waits = worker->nested_waits = worker->is_nested = worker->loops_sent = 0;
-	worker->polls_sent = 0;
+	worker->polls_sent = worker->inner_sent = worker->busy_asks = worker->is_busy = 0;
 	worker->is_loop = worker->outer_waits = worker->outer_turns = worker->is_doubtful = 0;
 	worker->pure_turns = worker->was_epoll = worker->past_kind = 0;
 	worker->interrupted = worker->is_restarted = 0;
@@ -354,6 +364,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	    block->site.state == WIRE_DISK)
 		return 0;
 	span_set_thread(&block->waker, waker);
+	span_stack_take(worker, worker->present, 1);
 	stack = span_stack_at(worker, worker->present, 1);
 	if (!stack)
 		return 0;

@@ -20,9 +20,13 @@
 
 /* 0: no spans at all. */
 const volatile __u64 span_threshold_ns __weak = 0;
-/* Stacks and ends that found the ring full; workers that found no room for stacks. */
+/* Stacks and ends that found the ring full. */
 volatile __u64 spans_lost __weak = 0;
-volatile __u64 span_slots_lacking __weak = 0;
+/* Stacks that were not taken for want of room. */
+volatile __u64 span_stacks_lacking __weak = 0;
+/* The first of the second half was taken: from then on workers have them in spans only. */
+volatile bool span_stacks_short __weak = false;
+const volatile __u32 span_stacks_half __weak = 0;
 
 /*
  * The probes of polls are off for now, or have been attached since then. The generation is counted
@@ -84,17 +88,15 @@ enum span_interrupted {
 };
 
 struct worker {
-	__u32 slot;	 /* + 1, of span_stacks; 0: none */
 	__u32 depth;	 /* spans open */
 	__u32 kind;	 /* enum span_kind of the last */
 	__u32 past_kind; /* what it was: its loop is over, and the next may come */
 	__u32 wait;	 /* enum span_wait: where its loop waits */
 	__u32 root;	 /* it has a root future: what it does outside of polls is a span, too */
-	__u32 slot_refused;
-	__u32 judged;	     /* a verdict was applied */
-	__u32 is_loop;	     /* it was one: it runs a loop of the program's own */
-	__u32 woken_by;	     /* tid of a thread in a span; 0: none */
-	__u32 closure;	     /* number of the SPAN_CLOSURE it is in; 0: none */
+	__u32 judged;	 /* a verdict was applied */
+	__u32 is_loop;	 /* it was one: it runs a loop of the program's own */
+	__u32 woken_by;	 /* tid of a thread in a span; 0: none */
+	__u32 closure;	 /* number of the SPAN_CLOSURE it is in; 0: none */
 	__u64 woken_span_ns; /* start of the waker's span */
 	__u32 pending;	     /* SPAN_PENDING_*: to be applied by the thread itself, which runs */
 	/*
@@ -105,9 +107,12 @@ struct worker {
 	__u32 loop_waits; /* 0: none is known */
 	__u32 loops_sent; /* stacks of its waits for events that were sent */
 	__u32 polls_sent; /* and of those in poll() */
+	__u32 inner_sent; /* and of what may be its handlers' there */
 	__u64 loop_file, loop_stack;
 	__u32 nested_waits; /* in a loop within the present turn */
 	__u32 is_nested;    /* the present wait is one */
+	__u32 busy_asks;    /* for events, without waiting, at the same place */
+	__u32 is_busy;	    /* its loop is known by these alone */
 	/* in poll() or for a ring around where its loop waits, with none there in between */
 	__u32 outer_waits;
 	__u32 outer_turns;  /* on end that had such */
@@ -121,11 +126,13 @@ struct worker {
 	__u64 longest_ns;
 	struct span_level levels[SPAN_LEVELS];
 	struct span_block blocks[SPAN_BLOCKS];
-	__u32 present;	  /* of the blocks: for the present time off the CPU */
-	__u32 kept;	  /* 1 << those of the others that are of this span */
-	__u32 off;	  /* the present one is open */
-	__u32 captures;	  /* in this span */
-	__u32 polled;	  /* waits in poll() or select() */
+	__u32 stacks[SPAN_STACKS]; /* + 1, of span_stacks: span_stack_at(); 0: none */
+	__u32 present;		   /* of the blocks: for the present time off the CPU */
+	__u32 kept;		   /* 1 << those of the others that are of this span */
+	__u32 off;		   /* the present one is open */
+	__u32 captures;		   /* in this span, of waits */
+	__u32 preempted;	   /* and of preemptions */
+	__u32 polled;		   /* waits in poll() or select() */
 	__u32 polls_few;  /* the last was for one descriptor, or nothing that only loops wait for */
 	__u32 has_jobs;	  /* its thread has waited for jobs, and those in poll() */
 	__u64 poll_stack; /* how deep in the stack the last was */
@@ -159,6 +166,8 @@ struct worker {
 	__u64 distrusted, distrust_ns, distrusted_ns;
 	__u64 turn_lock; /* address of the lock that it waited for last in this turn; 0: none */
 	__u64 totals_ns[WIRE_STATES]; /* of span_send(), whose stack has no room for it */
+	__u32 looked_at_tid;	      /* whose span an iterator ends; 0: it does so itself */
+	__u32 looked_at_pid;
 };
 
 struct poll_descriptor { /* include/uapi/asm-generic/poll.h */
@@ -258,7 +267,7 @@ struct {
 	__type(value, struct worker);
 } workers __weak SEC(".maps");
 
-/* SPAN_STACKS for each worker that has a slot. User space sets the size before loading. */
+/* For those that workers have of a span. User space sets the size before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -266,12 +275,12 @@ struct {
 	__type(value, struct span_stack);
 } span_stacks __weak SEC(".maps");
 
-/* Free slots; user space fills it. */
+/* Which of those no worker has; user space fills it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, MAX_WORKERS);
+	__uint(max_entries, MAX_SPAN_STACKS);
 	__type(value, __u32);
-} span_slots __weak SEC(".maps");
+} span_stacks_free __weak SEC(".maps");
 
 /* For samples, which are sent at once: one a CPU (a per-CPU map's values may not be so large). */
 struct {
@@ -299,8 +308,7 @@ struct {
 
 /* User space has found them by their stacks: take_loop_park() in capture/spans.c. */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, LOOP_PARKS_MAX);
 	__type(key, struct loop_park);
 	__type(value, __u8);
@@ -494,7 +502,7 @@ static __always_inline void span_identify(struct task_struct *task, struct span_
 	stack->pid = pid_of(task);
 	stack->exec_id = task->self_exec_id;
 	stack->thread_start_ns = task->start_boottime;
-	stack->process_start_ns = FOLLOW(task, group_leader, start_boottime);
+	stack->process_start_ns = process_start_of(task);
 }
 
 /* Of the current thread. */
@@ -522,21 +530,64 @@ static __always_inline void span_fill_stack(void *ctx, struct task_struct *task,
 	python_fill(task, stack);
 }
 
-/* Of a worker that has a slot. */
-static __always_inline __u32 span_stack_index(const struct worker *worker, __u32 block, __u32 which)
+/* Which of `span_stacks` it is, + 1; 0: none. `which`: 0 of the worker, 1 of who woke it. */
+static __always_inline __u32 *span_stack_number(struct worker *worker, __u32 block, __u32 which)
 {
-	return (worker->slot - 1) * SPAN_STACKS + block * 2 + which;
+	__u32 index = block * 2 + which;
+
+	barrier_var(index);
+	return &worker->stacks[index < SPAN_STACKS ? index : 0];
 }
 
-static __always_inline struct span_stack *span_stack_at(const struct worker *worker, __u32 block,
+static __always_inline struct span_stack *span_stack_at(struct worker *worker, __u32 block,
 							__u32 which)
 {
-	__u32 index;
+	__u32 index = *span_stack_number(worker, block, which) - 1;
 
-	if (!worker->slot)
-		return NULL;
-	index = span_stack_index(worker, block, which);
 	return bpf_map_lookup_elem(&span_stacks, &index);
+}
+
+/* Room for one. Global for the verifier's sake. */
+__weak __attribute__((noinline)) int span_stack_take(struct worker *worker, __u32 block,
+						     __u32 which)
+{
+	__u32 *number, index;
+
+	if (!worker)
+		return 0;
+	number = span_stack_number(worker, block, which);
+	if (*number)
+		return 0;
+	if (bpf_map_pop_elem(&span_stacks_free, &index)) {
+		count(&span_stacks_lacking);
+		return 0;
+	}
+	/* the first time in the order of their numbers */
+	if (index == span_stacks_half)
+		span_stacks_short = true;
+	*number = index + 1;
+	return 0;
+}
+
+/* By its own thread, or as that ends. */
+static __noinline int span_stacks_release(struct worker *worker)
+{
+	for (int i = 0; worker && i < SPAN_STACKS; i++) {
+		__u32 index = worker->stacks[i] - 1;
+
+		if (!worker->stacks[i])
+			continue;
+		worker->stacks[i] = 0;
+		bpf_map_push_elem(&span_stacks_free, &index, 0);
+	}
+	return 0;
+}
+
+/* It is in no span any more: others may need them. */
+static __always_inline void span_stacks_return(struct worker *worker)
+{
+	if (span_stacks_short && !worker->depth)
+		span_stacks_release(worker);
 }
 
 /*

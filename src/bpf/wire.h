@@ -32,6 +32,7 @@ enum wire_kind {
 	WIRE_SPENT = 20,   /* struct wire_spent: time of a thread whose stack is known */
 	WIRE_PROFILE = 21, /* struct wire_profile: how well stacks are known; cumulative */
 	WIRE_POLLS = 22,   /* struct wire_polls: of one type of task; cumulative */
+	WIRE_MEMBER = 23,  /* struct wire_member: the cgroup of a process that is no target */
 	WIRE_RESTART = 10, /* a bare header: what follows does not continue what was before */
 			   /* 17 is in recordings alone: capture/recording_layout.h */
 };
@@ -118,6 +119,7 @@ enum wire_state {
 	X(VFORK, 70, "vfork")                                                                      \
 	X(KTHREAD, 71, "kernel thread")                                                            \
 	X(NOT_PERMITTED, 72, "not permitted")                                                      \
+	X(THREADS, 73, "threads")                                                                  \
 	/* found on the kernel stack: of file systems without a block device */                    \
 	X(FUSE, 80, "fuse")                                                                        \
 	X(RPC, 81, "rpc")
@@ -261,6 +263,7 @@ enum wire_metric {
 #define WIRE_SESSION_VERIFIED	   32U /* `dwell verify` has passed with this dwell and kernel */
 #define WIRE_SESSION_BLAME	   64U /* intervals have WIRE_BLAME */
 #define WIRE_SESSION_CAUSED	   128U /* what targets cause: all threads are there, WIRE_FLAG_BESIDE */
+#define WIRE_SESSION_NAMESPACE	   256U /* threads beyond its pid namespace are only culprits */
 
 struct wire_session {
 	struct wire_header header;
@@ -276,6 +279,7 @@ struct wire_session {
 	char host[64];
 	char kernel[64];
 	char machine[16]; /* as uname -m */
+	__u8 boot[16];	  /* id of the machine's boot; all zeros: not known */
 };
 
 /* What `source` would report and why it does not; a later one of the same source replaces it.
@@ -440,6 +444,14 @@ struct wire_holder {
 	__u32 holder_tid, holder_pid;
 	__u32 pad;
 	__u8 holder_comm[16];
+};
+
+/* At the snapshot a process was in a cgroup: of culprits of which there is no wire_thread. */
+struct wire_member {
+	struct wire_header header; /* time_ns: as that of the wire_blame */
+	__u64 cgroup_id;
+	__u32 pid;
+	__u32 pad;
 };
 
 /* Whose code a function is; number, key, help. The first USER frame names a stall. */
@@ -680,7 +692,7 @@ _Static_assert(sizeof(struct wire_header) == 16, "stored verbatim");
 _Static_assert(sizeof(struct wire_totals) == 152 + 8 * WIRE_STATES, "stored verbatim");
 _Static_assert(sizeof(struct wire_thread) == 312 + 8 * WIRE_STATES, "stored verbatim");
 _Static_assert(sizeof(struct wire_interval) == 136, "stored verbatim");
-_Static_assert(sizeof(struct wire_session) == 208, "stored verbatim");
+_Static_assert(sizeof(struct wire_session) == 224, "stored verbatim");
 _Static_assert(sizeof(struct wire_missing) == 272, "stored verbatim");
 _Static_assert(sizeof(struct wire_cgroup) == 24, "stored verbatim");
 _Static_assert(sizeof(struct wire_child) == 288, "stored verbatim");

@@ -4,7 +4,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +79,8 @@ static void configure(struct dwell_bpf *bpf, const struct features *features,
 	bpf->rodata->skip_beside = beside == BESIDE_FOLLOWED;
 	bpf->rodata->pid_namespace = features_pid_namespace();
 	bpf->rodata->watch_children = targets->children;
-	bpf->rodata->watch_cgroup_id = targets->cgroup_id;
+	bpf->rodata->watch_cgroup = targets->cgroup_id;
+	bpf->bss->watch_cgroup_id = targets->cgroup_id;
 	bpf->rodata->watch_cgroup_level =
 		targets->cgroup_is_below_root ? targets->cgroup_level : CGROUP_LEVEL_UNKNOWN;
 	bpf_program__set_autoload(bpf->progs.on_switch, !options->spans && !options->profile);
@@ -88,8 +88,9 @@ static void configure(struct dwell_bpf *bpf, const struct features *features,
 	bpf_program__set_autoload(bpf->progs.on_switch_profile, options->profile);
 	bpf_program__set_autoload(bpf->progs.on_attach, targets->cgroup_id);
 	bpf_program__set_autoload(bpf->progs.on_command, targets->command);
-	bpf_program__set_autoload(bpf->progs.on_cgroup,
-				  targets_everything(targets) && cgroup_paths_are_whole());
+	bpf_program__set_autoload(
+		bpf->progs.on_cgroup,
+		targets->cgroup_id || (targets_everything(targets) && cgroup_paths_are_whole()));
 	bpf->bss->command_pid = targets->command ? targets->items[0].id : 0;
 }
 
@@ -134,10 +135,9 @@ void bpf_programs_forget_ended(struct dwell_bpf *bpf, const struct targets *targ
 	/* with the only one, dwell ends */
 	for (unsigned int i = 0; targets->count > 1 && i < targets->count; i++) {
 		const struct target *target = &targets->items[i];
-		struct pollfd ended = {.fd = target->pidfd, .events = POLLIN};
 		struct target_key key = {target->id, target->kind};
 
-		if (poll(&ended, 1, 0) == 1)
+		if (target_has_ended(target))
 			(void)bpf_map_delete_elem(map, &key);
 	}
 }

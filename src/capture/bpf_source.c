@@ -21,6 +21,7 @@
 #include "base/machine_time.h"
 #include "capture/blame_names.h"
 #include "capture/bpf_programs.h"
+#include "capture/culprit_groups.h"
 #include "capture/features.h"
 #include "capture/kept_threads.h"
 #include "capture/kernel_waits.h"
@@ -41,7 +42,7 @@
 
 struct session {
 	struct dwell_bpf *bpf;
-	const struct targets *targets; /* not owned */
+	struct targets *targets; /* not owned */
 	struct ring_buffer *ring;
 	struct wait_sites *wait_sites;
 	int answers_fd; /* of wait_sites, waited for with the ring; -1: no longer */
@@ -55,14 +56,26 @@ struct session {
 	char *buffer;
 	struct reasons reasons;
 	struct blame_names blame_names;
+	struct culprit_groups culprit_groups;
 	struct lock_holders lock_holders;
 	struct kept_threads kept;
 	bool joined; /* threads came into the watched cgroup since the last walk */
+	bool made;   /* a cgroup is being made that may be it, whose path is not there yet */
 };
 
 static bool is_internal(const struct wire_header *record)
 {
 	return record->kind & KIND_INTERNAL;
+}
+
+static int pass_blame(struct session *session, const struct wire_blame *record,
+		      struct record_sink sink)
+{
+	int result = targets_everything(session->targets)
+			     ? 0
+			     : culprit_groups_send(&session->culprit_groups, record, sink);
+
+	return result < 0 ? result : blame_names_pass(&session->blame_names, record, sink);
 }
 
 static int pass(struct session *session, const struct wire_header *record, struct record_sink sink)
@@ -78,7 +91,7 @@ static int pass(struct session *session, const struct wire_header *record, struc
 	if (record->kind == WIRE_THREAD && session->bpf->rodata->blame_on)
 		lock_holders_note(&session->lock_holders, (const void *)record);
 	if (record->kind == WIRE_BLAME)
-		return blame_names_pass(&session->blame_names, (const void *)record, sink);
+		return pass_blame(session, (const void *)record, sink);
 	return sink_send(sink, record);
 }
 
@@ -154,6 +167,16 @@ static bool has_reasons(const struct session *session)
 	return session->bpf->rodata->reasons_all || session->bpf->bss->reasons_pid;
 }
 
+/* Those born into it before its id was known here get accounts as if they had joined. */
+static void follow_cgroup(struct session *session)
+{
+	if (!targets_follow_cgroup(session->targets))
+		return;
+	session->made = false;
+	session->bpf->bss->watch_cgroup_id = session->targets->cgroup_id;
+	session->joined = true;
+}
+
 static int ring_record(void *data, void *record, size_t size)
 {
 	struct session *session = data;
@@ -167,6 +190,11 @@ static int ring_record(void *data, void *record, size_t size)
 	}
 	if (header->kind == CGROUP_JOINED) {
 		session->joined = true;
+		return 0;
+	}
+	if (header->kind == CGROUP_MADE) {
+		session->made = true;
+		follow_cgroup(session);
 		return 0;
 	}
 	if (header->kind == WIRE_EXIT && has_reasons(session)) {
@@ -242,7 +270,7 @@ static void cleanup_search(struct kernel_waits_search *search)
 }
 
 static int begin(struct session **ret_session, const struct source_options *options,
-		 const struct targets *targets, struct record_sink sink, struct error *error)
+		 struct targets *targets, struct record_sink sink, struct error *error)
 {
 	cleanup(cleanup_session_pointer) struct session *session = calloc(1, sizeof(*session));
 	cleanup(cleanup_search) struct kernel_waits_search waits = {.has_thread = false};
@@ -328,6 +356,7 @@ static int drain(struct session *session, uint64_t deadline_ns, struct record_si
 	int result, settled;
 
 	session->sink = sink;
+	profiler_be_patient(session->profiler, deadline_ns);
 	result = ring_buffer__consume(session->ring);
 	if (result < 0)
 		return error_set(error, -result, "cannot read the event ring: %s",
@@ -399,6 +428,25 @@ static int name_holders(struct session *session, uint64_t instant_ns, struct rec
 	return result < 0 ? result : lock_holders_send(&session->lock_holders, instant_ns, sink);
 }
 
+/*
+ * The last stalls of loops whose threads wait for each other: where one waits, its stack has just
+ * said. Before the last snapshot the next one ends them.
+ */
+static int end_parked(struct session *session, uint64_t deadline_ns, struct record_sink sink,
+		      struct error *error)
+{
+	int result;
+
+	if (!session->spans || !spans_take_parked(session->spans))
+		return 0;
+	session->bpf->bss->parked_only = true;
+	result = iterate(session, session->bpf->links.snapshot, sink, error);
+	session->bpf->bss->parked_only = false;
+	if (result >= 0)
+		result = drain(session, deadline_ns, sink, error);
+	return result < 0 ? result : settle(session, true, deadline_ns, sink);
+}
+
 static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct record_sink sink,
 			struct error *error)
 {
@@ -411,6 +459,8 @@ static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct
 	blame_names_clear(&session->blame_names);
 	lock_holders_begin(&session->lock_holders);
 	bpf_programs_forget_ended(session->bpf, session->targets);
+	follow_cgroup(session);
+	session->made = false;
 	*ret_instant_ns = announce_instant(session);
 	session->bpf->bss->is_last = final;
 	result = walk(session, sink, error);
@@ -428,10 +478,14 @@ static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct
 				      session->bpf->bss->reasons_refused, *ret_instant_ns, sink);
 	if (result >= 0)
 		result = settle(session, final, deadline_ns, sink);
+	if (result >= 0 && final)
+		result = end_parked(session, deadline_ns, sink, error);
 	if (result >= 0 && session->spans)
 		result = spans_tell(session->spans, *ret_instant_ns, sink);
 	if (result >= 0 && session->profiler)
 		result = profiler_send(session->profiler, *ret_instant_ns, sink);
+	/* blame of threads that end comes before the next snapshot, and is of its interval */
+	culprit_groups_clear(&session->culprit_groups);
 	return result;
 }
 
@@ -520,9 +574,8 @@ static bool may_name_all(const struct targets *targets)
 	return targets->count;
 }
 
-static int bpf_open(void **ret_data, const struct source_options *options,
-		    const struct targets *targets, struct wire_session *record,
-		    struct record_sink sink, struct error *error)
+static int bpf_open(void **ret_data, const struct source_options *options, struct targets *targets,
+		    struct wire_session *record, struct record_sink sink, struct error *error)
 {
 	struct session *session = NULL;
 	struct verified verified;
@@ -585,9 +638,12 @@ static int bpf_work(void *data, struct record_sink sink, struct error *error)
 	bool takes = true, walks = profiler_begin_walk(session->profiler, &takes);
 	int result = 0;
 
+	if (session->made)
+		follow_cgroup(session);
 	if (takes)
 		result = drain(session, clock_monotonic_ns() + ANSWERS_NS, sink, error);
 	if (result >= 0 && walks) {
+		profiler_be_patient(session->profiler, clock_monotonic_ns() + ANSWERS_NS);
 		result = iterate(session, session->bpf->links.profile_walk, sink, error);
 		profiler_end_walk(session->profiler);
 		/* at once: what waits may not do so for long */

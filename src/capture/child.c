@@ -19,11 +19,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/duration.h"
 #include "base/forked.h"
 #include "base/proc_stat.h"
 
 /* In the child: signals as our parent left them, then wait, then become the program. */
-_Noreturn static void run(char *const argv[], pid_t parent, int start_fd, int error_fd, bool stop)
+_Noreturn static void run(const struct child *child, char *const argv[], pid_t parent, int start_fd,
+			  int error_fd, bool stop)
 {
 	sigset_t none;
 	char byte;
@@ -33,6 +35,8 @@ _Noreturn static void run(char *const argv[], pid_t parent, int start_fd, int er
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	if (child->resets_hangup)
+		signal(SIGHUP, SIG_DFL);
 	do
 		got = read(start_fd, &byte, 1);
 	while (got < 0 && errno == EINTR);
@@ -40,6 +44,8 @@ _Noreturn static void run(char *const argv[], pid_t parent, int start_fd, int er
 		_exit(1);
 	/* its life is its own now: it may outlive us, as under any shell */
 	prctl(PR_SET_PDEATHSIG, 0);
+	if (child->prints_to_stderr)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
 	if (stop && ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0) {
 		got = write(error_fd, &(int){-errno}, sizeof(int));
 		_exit(127);
@@ -66,7 +72,7 @@ static int prepare(struct child *child, char *const argv[], bool stop, struct er
 	code = errno;
 	if (child->pid == 0) {
 		close(start[1]);
-		run(argv, parent, start[0], failed[1], stop);
+		run(child, argv, parent, start[0], failed[1], stop);
 	}
 	close(start[0]);
 	close(failed[1]);
@@ -112,9 +118,9 @@ int child_prepare_program(struct child *child, char *const argv[], struct error 
 
 /* Programs that do something to their process, and then become what they were given. */
 static const char *const wrappers[] = {
-	"sh",	  "bash",    "dash",	"busybox", "env",     "nice",
-	"ionice", "chrt",    "taskset", "numactl", "setsid",  "nohup",
-	"stdbuf", "prlimit", "setpriv", "setarch", "unshare", "nsenter",
+	"sh",	   "bash",    "dash",	 "busybox", "env",     "nice",	  "ionice",  "chrt",
+	"taskset", "numactl", "setsid",	 "nohup",   "stdbuf",  "prlimit", "setpriv", "setarch",
+	"unshare", "nsenter", "erlexec", "chroot",  "su-exec", "gosu",	  "cgexec",  "choom",
 };
 
 static bool is_wrapper(pid_t pid)
@@ -253,17 +259,39 @@ int child_reap(struct child *child, int *ret_wait_status, uint64_t *ret_duration
 
 #define GENERATIONS 64
 
-/* Whether it is a child of `pid`, or of one of those, and still runs. */
-static bool descends_from(uint32_t pid, uint32_t ancestor)
+int child_add_started(struct child *child, uint32_t pid, uint64_t start_ns)
+{
+	if (array_reserve(&child->started, &child->started_room, child->started_count + 1,
+			  sizeof(*child->started)) < 0)
+		return -ENOMEM;
+	child->started[child->started_count++] = (struct child_started){pid, start_ns};
+	return 0;
+}
+
+/* Not another one that has its number. */
+static bool was_started(const struct child *child, uint32_t pid, const struct proc_stat *stat)
+{
+	uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+
+	for (size_t i = 0; i < child->started_count; i++)
+		if (child->started[i].pid == pid &&
+		    child->started[i].start_ns / tick_ns == stat->start_ns / tick_ns)
+			return true;
+	return false;
+}
+
+/* Whether it is of those, or a child of the command or of one of them, and still runs. */
+static bool is_of(const struct child *child, uint32_t pid)
 {
 	struct proc_stat stat;
 
 	if (!proc_stat_read(pid, pid, &stat) || stat.state == 'Z')
 		return false;
-	for (int i = 0; i < GENERATIONS && stat.parent_pid > 1; i++) {
-		if (stat.parent_pid == ancestor)
+	for (int i = 0; i < GENERATIONS && pid > 1; i++) {
+		if (was_started(child, pid, &stat) || stat.parent_pid == (uint32_t)child->pid)
 			return true;
-		if (!proc_stat_read(stat.parent_pid, stat.parent_pid, &stat))
+		pid = stat.parent_pid;
+		if (!proc_stat_read(pid, pid, &stat))
 			return false;
 	}
 	return false;
@@ -280,7 +308,7 @@ static void release_descendants(struct descendants *found)
 }
 
 /* All of them at this time, stopped. */
-static int stop_descendants(pid_t ancestor, struct descendants *found)
+static int stop_descendants(const struct child *child, struct descendants *found)
 {
 	cleanup_dir DIR *proc = opendir("/proc");
 	struct dirent *entry;
@@ -289,7 +317,7 @@ static int stop_descendants(pid_t ancestor, struct descendants *found)
 	while (proc && (entry = readdir(proc))) {
 		pid_t pid = (pid_t)strtoul(entry->d_name, NULL, 10);
 
-		if (!pid || !descends_from((uint32_t)pid, (uint32_t)ancestor))
+		if (!pid || pid == child->pid || !is_of(child, (uint32_t)pid))
 			continue;
 		if (array_reserve(&found->pids, &found->room, found->count + 1,
 				  sizeof(*found->pids)) < 0)
@@ -306,20 +334,20 @@ static int stop_descendants(pid_t ancestor, struct descendants *found)
  * What it has started would go on otherwise, as the rest of a pipeline. None is killed before all
  * are stopped: the children of one that has ended are another one's.
  */
-static void kill_all(pid_t pid)
+static void kill_all(const struct child *child)
 {
 	cleanup(release_descendants) struct descendants found = {.count = 0};
 	size_t before = SIZE_MAX;
 
-	kill(pid, SIGSTOP);
+	kill(child->pid, SIGSTOP);
 	for (int i = 0; i < STOP_ROUNDS && found.count != before; i++) {
 		before = i ? found.count : SIZE_MAX;
-		if (stop_descendants(pid, &found) < 0)
+		if (stop_descendants(child, &found) < 0)
 			break;
 	}
 	for (size_t i = 0; i < found.count; i++)
 		kill(found.pids[i], SIGKILL);
-	kill(pid, SIGKILL);
+	kill(child->pid, SIGKILL);
 }
 
 void child_release(struct child *child)
@@ -328,7 +356,7 @@ void child_release(struct child *child)
 	int status;
 
 	if (child->pid > 0) {
-		kill_all(child->pid);
+		kill_all(child);
 		if (child_reap(child, &status, &duration_ns) < 0)
 			child->pid = 0;
 	}
@@ -338,5 +366,6 @@ void child_release(struct child *child)
 		close(child->start_fd);
 	if (child->error_fd >= 0)
 		close(child->error_fd);
+	free(child->started);
 	*child = (struct child)CHILD_NONE;
 }

@@ -5,6 +5,7 @@
 #define DWELL_CAPTURE_CHILD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -16,7 +17,16 @@ struct child {
 	int start_fd; /* closing it without a byte makes the child give up */
 	int error_fd; /* the errno of a failed exec comes out here; end of file on success */
 	bool stopped; /* at its first instruction; child_start() lets it go */
+	/* to be set before */
+	bool resets_hangup;    /* our parent has not ignored SIGHUP, but we do */
+	bool prints_to_stderr; /* also what it would print to standard output */
 	uint64_t started_ns;
+	/* Processes that it has started, or these have; some may have another parent by now. */
+	struct child_started {
+		uint32_t pid;
+		uint64_t start_ns; /* CLOCK_BOOTTIME, to a clock tick or better */
+	} * started;
+	size_t started_count, started_room;
 };
 
 #define CHILD_NONE                                                                                 \
@@ -47,6 +57,12 @@ int child_start(struct child *child, const char *name, struct error *error) must
 
 /* After pidfd became readable: reaps it. The duration is from child_start() to now. */
 int child_reap(struct child *child, int *ret_wait_status, uint64_t *ret_duration_ns) must_check;
+
+/*
+ * Was seen, and may run on when the one that started it has ended: then it is no descendant any
+ * more, but ends in child_release() all the same. 0 or -ENOMEM.
+ */
+int child_add_started(struct child *child, uint32_t pid, uint64_t start_ns) must_check;
 
 /* Kills what still runs and its descendants, reaps it, and closes. */
 void child_release(struct child *child);

@@ -7,13 +7,15 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "bpf/config.h"
 
 /*
- * A difference keeps the kind, with this bit set (in a file; KIND_INTERNAL never comes so far); in
- * place of the size, which its family implies, it has the place of the record it refers to, counted
- * from the one after the last referred to.
+ * A difference keeps the kind, with this bit set; in place of the size, which its family implies,
+ * it has the place of the record it refers to, counted from the one after the last referred to.
  */
 #define IS_DIFFERENCE 0x8000U
+
+_Static_assert(!(IS_DIFFERENCE & KIND_INTERNAL), "each bit of a kind has one meaning");
 
 struct family {
 	size_t size, start, tid; /* offsets of the identity */

@@ -62,6 +62,7 @@ enum place {
 	PLACE_PER_CPU,
 	PLACE_DISK_QUEUE,
 	PLACE_DISK_DONE,
+	PLACE_STORAGE,
 	PLACES,
 };
 
@@ -72,6 +73,7 @@ static const struct btf_place features_places[PLACES] = {
 	[PLACE_PER_CPU] = {".data..percpu", BTF_KIND_DATASEC, 0},
 	[PLACE_DISK_QUEUE] = {"request_queue", BTF_KIND_STRUCT, 0},
 	[PLACE_DISK_DONE] = {"btf_trace_block_rq_complete", BTF_KIND_TYPEDEF, 0},
+	[PLACE_STORAGE] = {"bpf_local_storage_map", BTF_KIND_STRUCT, 0},
 };
 
 /* Arguments of the raw tracepoint, without the first (its own data); 0 if it is not in the BTF. */
@@ -173,6 +175,29 @@ struct omitted_time features_omitted_time(void)
 	if (kernel_btf_open(&btf, KERNEL_BTF, NULL) >= 0)
 		kernel_btf_find(&btf, &place, 1);
 	return omitted_time(&btf, place.id);
+}
+
+bool features_names_disks(void)
+{
+	cleanup(kernel_btf_close) struct kernel_btf btf = {0};
+	struct btf_place places[PLACES];
+
+	memcpy(places, features_places, sizeof(places));
+	if (kernel_btf_open(&btf, KERNEL_BTF, NULL) >= 0)
+		kernel_btf_find(&btf, places, PLACES);
+	return names_disks(&btf, places);
+}
+
+/* As on_wakeup_new() asks. */
+bool features_sees_unforked(void)
+{
+	cleanup(kernel_btf_close) struct kernel_btf btf = {0};
+	struct btf_place place = features_places[PLACE_STORAGE];
+
+	if (kernel_btf_open(&btf, KERNEL_BTF, NULL) >= 0)
+		kernel_btf_find(&btf, &place, 1);
+	return member_offset(&btf, place.id, "selem_ma") >= 0 ||
+	       member_offset(&btf, place.id, "use_kmalloc_nolock") >= 0;
 }
 
 bool features_clock_shifted(void)

@@ -46,6 +46,13 @@ bool features_precise_cpu_split(void);
 
 /* Without privileges; false also where the kernel has no type information. */
 struct omitted_time features_omitted_time(void);
+/* `names_disks` of struct features, likewise. */
+bool features_names_disks(void);
+/*
+ * Whether a thread that begins without a fork event, as io_uring's workers do, is seen from its
+ * first wakeup on, likewise: 6.4 on (commit 08a7ce384e33). Else the next snapshot finds it.
+ */
+bool features_sees_unforked(void);
 
 /* Whether this time namespace's clocks differ from those of the kernel side: time_namespaces(7). */
 bool features_clock_shifted(void);

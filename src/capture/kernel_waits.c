@@ -22,6 +22,7 @@ static const struct known {
 	/* Memory: the thread waits for pages, no matter what is called on the way. */
 	/* before TASK_FROZEN (6.1), whatever call it is in */
 	WAIT(__refrigerator, STOPPED, FREEZER, 1),
+	WAIT(do_freezer_trap, STOPPED, FREEZER, 1), /* of cgroup v2 */
 	WAIT(do_swap_page, SWAP, SWAP_IN, 1),
 	WAIT(shmem_swapin_folio, SWAP, SWAP_IN, 1),
 	WAIT(swapin_readahead, SWAP, SWAP_IN, 1),
@@ -107,6 +108,11 @@ static const struct known {
 	WAIT(locks_lock_inode_wait, LOCK, FILE_LOCK, 0),
 	WAIT(__do_semtimedop, LOCK, SEMAPHORE, 0),
 	WAIT(do_semtimedop, LOCK, SEMAPHORE, 0),
+	/* The other threads of a process that calls execve(), or all of a pid namespace, are to
+	 * have ended: no disk. */
+	WAIT(de_thread, IDLE, THREADS, 0),
+	WAIT(begin_new_exec, IDLE, THREADS, 0), /* which the compiler puts it into */
+	WAIT(zap_pid_ns_processes, IDLE, THREADS, 0),
 	/* Voluntary sleeps. */
 	WAIT(do_nanosleep, SLEEP, TIMER, 0),
 	WAIT(msleep, SLEEP, TIMER, 0),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "capture/wait_names.h"
 
 /* In C and C++: the names, without parameters. */
@@ -74,18 +75,10 @@ static const struct {
 	{"/curio/kernel.py", "run"},
 };
 
-static const char *end_of(const char *string, const char *end)
-{
-	size_t length = strlen(string), part = strlen(end);
-
-	return length >= part && !strcmp(string + length - part, end) ? string + length - part
-								      : NULL;
-}
-
 /* Names have their class before them, from 3.11 on. */
 static bool is_method(const char *function, const char *name)
 {
-	const char *at = end_of(function, name);
+	const char *at = text_ending(function, name);
 
 	return at && (at == function || at[-1] == '.');
 }
@@ -104,13 +97,18 @@ bool loop_is_in(const struct symbol_frame *frame)
 	if (!frame->named)
 		return false;
 	for (size_t i = 0; frame->file && i < ARRAY_SIZE(pythons); i++)
-		if (end_of(frame->file, pythons[i].file) &&
+		if (text_ending(frame->file, pythons[i].file) &&
 		    is_method(frame->function, pythons[i].function))
 			return true;
 	for (size_t i = 0; i < ARRAY_SIZE(natives); i++)
 		if (is_called(frame->function, natives[i]))
 			return true;
 	return !strncmp(frame->function, lwt, strlen(lwt));
+}
+
+bool loop_is_of_pool(const struct symbol_frame *frame)
+{
+	return frame->named && strstr(frame->function, "asio::thread_pool::thread_function");
 }
 
 bool loop_waits_by(const struct symbol_frame *frame)

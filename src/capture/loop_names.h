@@ -14,6 +14,9 @@
  */
 bool loop_is_in(const struct symbol_frame *frame);
 
+/* Whether it starts such a function for a pool of threads: what goes round there runs jobs. */
+bool loop_is_of_pool(const struct symbol_frame *frame);
+
 /*
  * Whether it is one of a library that has loops: where it waits for other threads, that is for one
  * that has the loop, or for a job, and no handler does.

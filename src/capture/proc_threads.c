@@ -69,7 +69,7 @@ static bool is_target(const struct targets *targets, uint32_t id, enum target_ki
 {
 	for (unsigned int i = 0; i < targets->count; i++)
 		if (targets->items[i].id == id && targets->items[i].kind == kind)
-			return true;
+			return !target_has_ended(&targets->items[i]);
 	return false;
 }
 
@@ -162,11 +162,13 @@ int proc_threads_list(struct proc_threads *threads, const struct targets *target
 		result = each_number("/proc", consider, &listing);
 	} else {
 		for (unsigned int i = 0; result >= 0 && i < targets->count; i++)
-			if (targets->items[i].kind == TARGET_PROCESS)
+			if (targets->items[i].kind == TARGET_PROCESS &&
+			    !target_has_ended(&targets->items[i]))
 				result = add_process(&listing, targets->items[i].id);
 	}
 	for (unsigned int i = 0; result >= 0 && i < targets->count; i++) {
-		if (targets->items[i].kind == TARGET_THREAD) {
+		if (targets->items[i].kind == TARGET_THREAD &&
+		    !target_has_ended(&targets->items[i])) {
 			uint32_t pid = proc_process_of(targets->items[i].id);
 
 			if (pid)
@@ -216,8 +218,7 @@ bool proc_call_read(struct proc_id id, struct proc_call *ret_call)
 	return true;
 }
 
-/* The cgroup v2 id of a process's directory; 0 = not known. */
-static uint64_t proc_cgroup_id(uint32_t pid)
+uint64_t proc_cgroup_id(uint32_t pid)
 {
 	struct cgroup_location location;
 	char path[4096];

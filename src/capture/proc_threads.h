@@ -34,6 +34,9 @@ int proc_threads_of(struct proc_threads *threads, uint32_t pid) must_check;
 /* The process a thread belongs to; 0: no such thread. */
 uint32_t proc_process_of(uint32_t tid);
 
+/* The cgroup v2 id of a process's directory; 0: not known. */
+uint64_t proc_cgroup_id(uint32_t pid);
+
 void proc_threads_release(struct proc_threads *threads);
 #define cleanup_proc_threads cleanup(proc_threads_release)
 

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/least.h"
 #include "base/privilege.h"
 #include "base/proc_stat.h"
 #include "capture/kernel_waits.h"
@@ -44,7 +46,7 @@ struct sampled {
 };
 
 struct sampler {
-	const struct targets *targets;
+	struct targets *targets;
 	bool own_only;
 	uint8_t classes[SYSCALL_TABLE_SIZE];
 	struct proc_threads list;
@@ -117,6 +119,7 @@ static struct wire_wait_site classify_descriptor(struct proc_id id, unsigned lon
 						 long syscall, bool uninterruptible)
 {
 	char path[96], link[256];
+	struct stat status = {.st_mode = 0};
 	ssize_t length;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/fd/%lu", id.tid, descriptor);
@@ -131,8 +134,11 @@ static struct wire_wait_site classify_descriptor(struct proc_id id, unsigned lon
 		return classify_function(id, place(WIRE_UNKNOWN, WIRE_DETAIL_SOCKET, syscall));
 	if (!strncmp(link, "anon_inode:", 11))
 		return place(WIRE_IDLE, WIRE_DETAIL_EVENT, syscall);
-	if (!strncmp(link, "/dev/", 5))
+	/* also disks, and the files of /dev/shm, lie there */
+	if (!strncmp(link, "/dev/", 5) && stat(path, &status) == 0 && S_ISCHR(status.st_mode))
 		return place(WIRE_IDLE, WIRE_DETAIL_CHARDEV, syscall);
+	if (!strncmp(link, "/dev/", 5) && S_ISBLK(status.st_mode))
+		return place(WIRE_DISK, WIRE_DETAIL_BLOCKDEV, syscall);
 	/* disks are waited for without signals; other files bring news */
 	if (uninterruptible)
 		return place(WIRE_DISK, WIRE_DETAIL_FILE, syscall);
@@ -140,10 +146,9 @@ static struct wire_wait_site classify_descriptor(struct proc_id id, unsigned lon
 }
 
 /* By the value alone: no memory is read here. */
-static struct wire_wait_site classify_futex(const unsigned long arguments[5], long syscall)
+static struct wire_wait_site classify_futex(int operation, unsigned long value, long syscall)
 {
-	int operation = arguments[1] & FUTEX_CMD_MASK;
-	struct site_futex futex = {.value = (__u32)arguments[2], .is_bitset = true};
+	struct site_futex futex = {.value = (__u32)value, .is_bitset = true};
 	static const struct site_words unread = {0};
 
 	switch (operation) {
@@ -196,9 +201,12 @@ static struct wire_wait_site classify_call(const struct sampler *sampler, struct
 	case SYSCALL_IPC:
 		return place(WIRE_IPC, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_LOCK:
+	case SYSCALL_FLOCK:
 		return place(WIRE_LOCK, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_FUTEX:
-		return classify_futex(arguments, syscall);
+		return classify_futex(arguments[1] & FUTEX_CMD_MASK, arguments[2], syscall);
+	case SYSCALL_FUTEX_WAIT:
+		return classify_futex(FUTEX_WAIT, arguments[1], syscall);
 	case SYSCALL_SLEEP:
 		return place(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_FCNTL:
@@ -247,11 +255,6 @@ static struct wire_wait_site observe(const struct sampler *sampler, struct proc_
 		return place(uninterruptible ? WIRE_DISK : WIRE_UNKNOWN, WIRE_DETAIL_NONE,
 			     WIRE_SYSCALL_NONE);
 	return classify_call(sampler, id, call.number, call.arguments, uninterruptible);
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* Blocked, or waiting for a CPU that the counter does not show yet: between two looks. */
@@ -362,8 +365,10 @@ static int note_gone(struct sampler *sampler, const struct sampled *thread)
 static int refresh(struct sampler *sampler)
 {
 	size_t known = sampler->count, kept = 0;
-	int result = proc_threads_list(&sampler->list, sampler->targets, sampler->own_only);
+	int result;
 
+	targets_follow_cgroup(sampler->targets);
+	result = proc_threads_list(&sampler->list, sampler->targets, sampler->own_only);
 	for (size_t i = 0; i < known; i++)
 		sampler->threads[i].seen = false;
 	for (size_t i = 0; result >= 0 && i < sampler->list.count; i++) {
@@ -396,7 +401,7 @@ static int refresh(struct sampler *sampler)
 }
 
 static int sampler_open(void **ret_data, const struct source_options *options,
-			const struct targets *targets, struct wire_session *session,
+			struct targets *targets, struct wire_session *session,
 			struct record_sink sink, struct error *error)
 {
 	struct sampler *sampler = calloc(1, sizeof(*sampler));

@@ -26,8 +26,6 @@ _Static_assert((int)PROFILE_INVERSE_ONE == WIRE_SPENT_CERTAIN, "one is sent as t
 /* As in spans.c: how long records wait for their stacks. */
 #define SETTLE_SINGLE_NS (20 * NS_PER_MS)
 #define SETTLE_LAST_NS	 (10 * NS_PER_S)
-/* Where very many come at once: until there is room for more. */
-#define SETTLE_FULL_NS (NS_PER_S)
 
 /* Stacks that wait to be asked for: each look at what has come costs some system calls. */
 #define PUMP_AT 32
@@ -76,6 +74,7 @@ struct profiler {
 	uint64_t walk_began_cpu_ns; /* of this thread */
 	int cpus;
 	unsigned int quiet_walks;
+	uint64_t patience_ns; /* until then, records wait for room for their stacks */
 };
 
 /*
@@ -176,6 +175,7 @@ bool profiler_begin_walk(struct profiler *profiler, bool *ret_take)
 	*ret_take = profiler->walk_began_ns - profiler->took_ns >= TAKE_EVERY_NS;
 	if (*ret_take) {
 		profiler->took_ns = profiler->walk_began_ns;
+		cpu_samples_follow(&profiler->samples);
 		cpu_samples_vary(&profiler->samples);
 	}
 	return true;
@@ -409,6 +409,12 @@ static int enqueue(struct profiler *profiler, const struct wire_header *record, 
 	return span_queue_add(&profiler->queue, record, length, question);
 }
 
+void profiler_be_patient(struct profiler *profiler, uint64_t deadline_ns)
+{
+	if (profiler)
+		profiler->patience_ns = deadline_ns;
+}
+
 int profiler_take(struct profiler *profiler, const struct wire_header *record,
 		  struct record_sink sink)
 {
@@ -416,21 +422,25 @@ int profiler_take(struct profiler *profiler, const struct wire_header *record,
 	/* what is looked at when it has been read */
 	size_t length =
 		record->kind == SPAN_STACK ? offsetof(struct span_stack, python) : record->size;
-	int result = -ENOSPC;
+	int result = enqueue(profiler, record, length, has_stack);
 
-	for (int attempt = 0; result == -ENOSPC && attempt < 2; attempt++) {
-		result = enqueue(profiler, record, length, has_stack);
-		if (result == -ENOSPC) {
-			int pumped = pump(profiler, clock_monotonic_ns() + SETTLE_FULL_NS,
-					  SETTLE_FULL_NS, sink);
-
-			if (pumped < 0)
-				return pumped;
-		}
-	}
 	if (result == -ENOSPC) {
+		int pumped = pump(profiler, profiler->patience_ns, UINT64_MAX, sink);
+
+		if (pumped < 0)
+			return pumped;
+		result = enqueue(profiler, record, length, has_stack);
+	}
+	if (result == -ENOSPC && has_stack) {
 		profiler->stacks.lost++;
 		return 0;
+	}
+	if (result == -ENOSPC) {
+		/* time is never lost: all before it goes without the stacks that have not come */
+		profiler->stacks.lost += span_queue_give_up(&profiler->queue);
+		result = pump(profiler, 0, 0, sink);
+		if (result >= 0)
+			result = enqueue(profiler, record, length, has_stack);
 	}
 	/* the rest when all that has come is taken: profiler_settle() */
 	if (result >= 0 && profiler->queue.unasked_count >= PUMP_AT)

@@ -40,6 +40,13 @@ int profiler_attach(struct profiler *profiler, struct dwell_bpf *bpf, struct rec
 		    struct error *error) must_check;
 void profiler_free(struct profiler *profiler); /* takes NULL */
 
+/*
+ * Where more stacks come than the helper reads, they wait for room until that time; from then on,
+ * they are lost, and counted. Or the ring would never be empty: what comes meanwhile waits as well.
+ * Takes NULL.
+ */
+void profiler_be_patient(struct profiler *profiler, uint64_t deadline_ns);
+
 /* A record from the hooks or the iterator. 0, -ENOMEM, or what the sink says. */
 int profiler_take(struct profiler *profiler, const struct wire_header *record,
 		  struct record_sink sink) must_check;

@@ -22,16 +22,24 @@ struct reader_process {
 	uint64_t start_ns;
 	uint32_t exec_id; /* the program it ran then */
 	bool ended;
-	bool is_known;			    /* its map could be read */
-	struct python *python;		    /* NULL: it runs no interpreter */
-	bool is_python_dropped;		    /* to have room for others' */
-	uint64_t layout_ns;		    /* when it was last asked for, until it was sent */
-	bool is_layout_sent;		    /* of that */
-	unsigned int attached;		    /* how often it was */
-	uint64_t attached_ns, attaching_ns; /* when last, and what CPU time it took */
-	uint64_t map_ns;		    /* as of when its map is */
-	uint64_t changed_ns;		    /* when it mapped other code after that; 0: not known */
-	uint64_t looked;		    /* the round in which that was asked for */
+	bool is_known;		     /* its map could be read */
+	struct python *python;	     /* NULL: it runs no interpreter */
+	bool is_python_dropped;	     /* to have room for others' */
+	uint64_t layout_ns;	     /* when it was last asked for, until it was sent */
+	bool is_layout_sent;	     /* of that */
+	unsigned int attached;	     /* how often it was */
+	uint64_t attached_ns;	     /* when last */
+	uint64_t owed_ns;	     /* time to pass for the CPU time that this took */
+	bool is_exact;		     /* its map is of map_ns, and of no other moment */
+	uint64_t read_ns;	     /* else its map may be of until then; or 0 */
+	uint64_t map_ns;	     /* as of when its map is, */
+	uint64_t since_ns, until_ns; /* from when to when it is the same, */
+	uint64_t known_ns;	     /* up to when that is known, */
+	bool has_map;		     /* and whether it is that of the stack's time */
+	uint64_t lost_ns; /* before that time, what was in the place of some is not; or 0 */
+	uint64_t least_ns, most_ns; /* nothing outside of these times has this map */
+	bool changes_fast;	    /* files take the place of others */
+	uint64_t looked;	    /* the round in which that was asked for */
 };
 
 /* Interpreters that are known at a time: of others all is found out again. */
@@ -45,10 +53,12 @@ struct reader_processes {
 	struct python_frames python_frames;
 	size_t pythons[PYTHONS_MAX]; /* places of their processes */
 	size_t python_count;	     /* so far */
+	const char *unread_python;   /* file of the first one of another version; NULL: none */
 	/* Who has mapped code, up to maps_known_ns, by rounds of asking. */
 	uint64_t maps_known_ns, maps_asked_ns;
 	uint64_t round;
 	uint64_t changed[OPENER_GROUPS]; /* the last round in which one of these had */
+	bool is_unfollowed; /* of the one that was selected, the map of then is not known */
 };
 
 /* Then a new reader begins, with the memory that this one had. */

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "bpf/config.h"
@@ -15,6 +17,8 @@
 #define REASONS_MAX  (1U << 18)
 /* In one system call; the kernel wants room for the largest of its hash chains. */
 #define REASONS_AT_ONCE 4096
+/* At each snapshot so many are asked for, in turns: one costs a system call. */
+#define REASONS_ASKED 512
 
 static struct reason_key keys[REASONS_AT_ONCE];
 static struct reason_total totals[REASONS_AT_ONCE];
@@ -49,13 +53,34 @@ static int by_identity(const void *left, const void *right)
 	return (a->origin_ns > b->origin_ns) - (a->origin_ns < b->origin_ns);
 }
 
-static int send_one(struct reasons *reasons, const struct reason_key *key,
-		    const struct reason_total *total, uint64_t instant_ns, struct record_sink sink)
+/* Also if another process has its id now. */
+static bool is_gone(const struct reason_key *key, const struct reason_total *total)
 {
+	return syscall(SYS_tgkill, total->pid, key->tid, 0) < 0 && errno == ESRCH;
+}
+
+/* One pass over the map. */
+struct pass {
+	uint64_t instant_ns;
+	struct record_sink sink;
+	size_t met, removed; /* of those that were asked for */
+};
+
+static bool is_turn_of(const struct reasons *reasons, size_t entry)
+{
+	return entry >= reasons->next && entry - reasons->next < REASONS_ASKED;
+}
+
+static int send_one(struct reasons *reasons, struct pass *pass, const struct reason_key *key,
+		    const struct reason_total *total)
+{
+	bool asked = is_turn_of(reasons, pass->met++);
 	struct reasons_ended key_of_ended = {.origin_ns = total->origin_ns, .tid = key->tid};
 	struct reasons_ended *ended = NULL;
 	struct wire_reason record = {
-		.header = {.size = sizeof(record), .kind = WIRE_REASON, .time_ns = instant_ns},
+		.header = {.size = sizeof(record),
+			   .kind = WIRE_REASON,
+			   .time_ns = pass->instant_ns},
 		.origin_ns = total->origin_ns,
 		.total_ns = total->ns,
 		.tid = key->tid,
@@ -67,14 +92,16 @@ static int send_one(struct reasons *reasons, const struct reason_key *key,
 	if (reasons->ended_count)
 		ended = bsearch(&key_of_ended, reasons->ended, reasons->ended_count, sizeof(*ended),
 				by_identity);
-	if (total->sent_ns == instant_ns) {
+	if (total->sent_ns == pass->instant_ns) {
 		if (ended)
 			ended->later = true;
 		return 0;
 	}
-	if (ended)
+	if (ended || (asked && is_gone(key, total))) {
 		bpf_map_delete_elem(reasons->map, key);
-	return sink_send(sink, &record.header);
+		pass->removed += asked;
+	}
+	return sink_send(pass->sink, &record.header);
 }
 
 /* What has been sent at this snapshot is sent, and makes room, at the next. */
@@ -91,6 +118,13 @@ static void keep_later(struct reasons *reasons)
 	reasons->ended_count = kept;
 }
 
+static void turn(struct reasons *reasons, const struct pass *pass)
+{
+	reasons->next += REASONS_ASKED - pass->removed;
+	if (reasons->next >= pass->met)
+		reasons->next = 0;
+}
+
 static int report_refused(struct reasons *reasons, uint64_t refused, struct record_sink sink)
 {
 	if (reasons->refusal_reported || !refused)
@@ -103,6 +137,7 @@ static int report_refused(struct reasons *reasons, uint64_t refused, struct reco
 int reasons_send(struct reasons *reasons, uint64_t kept, uint64_t refused, uint64_t instant_ns,
 		 struct record_sink sink)
 {
+	struct pass pass = {.instant_ns = instant_ns, .sink = sink};
 	bool more = kept, first = true;
 	uint32_t position = 0;
 	int result = 0;
@@ -119,8 +154,9 @@ int reasons_send(struct reasons *reasons, uint64_t kept, uint64_t refused, uint6
 			return -errno;
 		first = false;
 		for (uint32_t i = 0; result >= 0 && i < count; i++)
-			result = send_one(reasons, &keys[i], &totals[i], instant_ns, sink);
+			result = send_one(reasons, &pass, &keys[i], &totals[i]);
 	}
+	turn(reasons, &pass);
 	keep_later(reasons);
 	return result < 0 ? result : report_refused(reasons, refused, sink);
 }

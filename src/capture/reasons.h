@@ -19,6 +19,7 @@ struct reasons {
 		bool later;
 	} * ended;
 	size_t ended_count, ended_room;
+	size_t next; /* entry of which it is asked whether its thread is there */
 	bool refusal_reported;
 };
 
@@ -31,7 +32,11 @@ uint32_t reasons_room(bool is_machine);
 /* Its reasons are sent once more, and make room for others. */
 void reasons_note_end(struct reasons *reasons, uint32_t tid, uint64_t origin_ns);
 
-/* WIRE_REASON for all there are; so far `kept` came into the map, and `refused` found no room. */
+/*
+ * WIRE_REASON for all there are, of which those of threads that are gone make room, in time, where
+ * nothing has said that they ended: the end was lost, or they have another id since an exec. So
+ * far `kept` came into the map, and `refused` found no room.
+ */
 int reasons_send(struct reasons *reasons, uint64_t kept, uint64_t refused, uint64_t instant_ns,
 		 struct record_sink sink) must_check;
 

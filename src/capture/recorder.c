@@ -446,6 +446,9 @@ static int repeat_referred(struct recorder *recorder, const struct wire_header *
 	case WIRE_EXIT:
 		return repeat_cgroup(recorder, ((const struct wire_thread *)record)->cgroup_id,
 				     error);
+	case WIRE_MEMBER:
+		return repeat_cgroup(recorder, ((const struct wire_member *)record)->cgroup_id,
+				     error);
 	case WIRE_BLAME:
 		return repeat_limits(recorder, (const struct wire_blame *)record, error);
 	case WIRE_POLLS:

@@ -14,6 +14,8 @@
 #include "capture/recording_layout.h"
 #include "capture/recording_paths.h"
 
+#define BOOT_BYTES sizeof(((struct wire_session *)NULL)->boot)
+
 struct recording {
 	struct recording_file *files;	   /* in the order they were written */
 	size_t file_count, first_file;	   /* those before it are of another boot */
@@ -104,45 +106,6 @@ static void choose_files(struct recording *recording)
 	recording->file_count = kept;
 }
 
-/* How far the clock may be set, or drift, between two files of one boot. */
-#define CLOCK_SET_NS (5 * 60 * NS_PER_S)
-
-static bool is_same_boot(const struct recording_chunk *before, const struct recording_chunk *after)
-{
-	int64_t moved_ns = (int64_t)(after->realtime_ns - after->time_ns -
-				     (before->realtime_ns - before->time_ns));
-
-	return moved_ns < (int64_t)CLOCK_SET_NS && moved_ns > -(int64_t)CLOCK_SET_NS;
-}
-
-/* Files of one boot follow each other. */
-static int check_order(struct recording *recording, struct error *error)
-{
-	for (size_t i = recording->file_count - 1; i > 0; i--) {
-		struct recording_file *before = &recording->files[i - 1], *file = before + 1;
-
-		if (!is_same_boot(last_chunk(before), first_chunk(file))) {
-			if (!recording->is_ring)
-				return error_set(error, EINVAL,
-						 "%s and %s are of different boots, or machines: "
-						 "give one after the other",
-						 before->path, file->path);
-			recording->facts.older_files = i;
-			for (size_t j = 0; j < i; j++)
-				recording_file_release(&recording->files[j]);
-			recording->file_count -= i;
-			memmove(recording->files, file,
-				recording->file_count * sizeof(*recording->files));
-			return 0;
-		}
-		if (first_chunk(file)->time_ns < last_chunk(before)->time_ns)
-			return error_set(error, EINVAL,
-					 "%s and %s have the same time: give one of them",
-					 before->path, file->path);
-	}
-	return 0;
-}
-
 static int list_chunks(struct recording *recording)
 {
 	struct recording_facts *facts = &recording->facts;
@@ -189,68 +152,6 @@ static void go_to_since(struct recording *recording)
 			recording_seek(recording, recording->chunks[i].time_ns);
 		return;
 	}
-}
-
-static int choose(struct recording *recording, const struct recording_choice *choice,
-		  struct error *error)
-{
-	const struct recording_file *last = &recording->files[recording->file_count - 1];
-	uint64_t end_ns = last_chunk(last)->realtime_ns;
-	struct recording_facts *facts = &recording->facts;
-	int result;
-
-	facts->since_realtime_ns = moment_ns(&choice->window.since, end_ns);
-	facts->until_realtime_ns = moment_ns(&choice->window.until, end_ns);
-	if (facts->until_realtime_ns && facts->until_realtime_ns <= facts->since_realtime_ns)
-		return error_set(error, EINVAL, "--until is not after --since");
-	choose_files(recording);
-	if (!recording->file_count)
-		return error_set(error, EINVAL, "%s has nothing of that time", choice->paths[0]);
-	result = check_order(recording, error);
-	if (result >= 0 && list_chunks(recording) < 0)
-		result = error_set(error, ENOMEM, "out of memory");
-	if (result >= 0)
-		go_to_since(recording);
-	return result;
-}
-
-int recording_open(struct recording **ret_recording, const struct recording_choice *choice,
-		   struct error *error)
-{
-	struct recording *recording = calloc(1, sizeof(*recording));
-	struct recording_paths paths = {.are_found = false};
-	int result = 0;
-
-	if (!recording || !(recording->zstd = ZSTD_createDCtx()))
-		result = error_set(error, ENOMEM, "out of memory");
-	for (size_t i = 0; result >= 0 && i < choice->count; i++)
-		result = recording_paths_add(&paths, choice->paths[i], error);
-	if (result >= 0)
-		result = open_files(recording, &paths, error);
-	if (result >= 0)
-		result = choose(recording, choice, error);
-	recording_paths_release(&paths);
-	if (result < 0) {
-		recording_close(recording);
-		return result;
-	}
-	*ret_recording = recording;
-	return 0;
-}
-
-void recording_close(struct recording *recording)
-{
-	if (!recording)
-		return;
-	for (size_t i = 0; i < recording->file_count; i++)
-		recording_file_release(&recording->files[i]);
-	ZSTD_freeDCtx(recording->zstd);
-	delta_release(&recording->delta);
-	free(recording->files);
-	free(recording->chunks);
-	free(recording->stored);
-	free(recording->raw);
-	free(recording);
 }
 
 const struct recording_facts *recording_facts(const struct recording *recording)
@@ -337,6 +238,157 @@ static int send_records(struct recording *recording, const struct recording_chun
 	}
 	delta_next(&recording->delta);
 	return 1;
+}
+
+static int take_boot(void *data, const struct wire_header *record)
+{
+	const struct wire_session *session = (const void *)record;
+
+	if (record->kind == WIRE_SESSION)
+		memcpy(data, session->boot, BOOT_BYTES);
+	return 0;
+}
+
+/* What the first chunk of a file says; all zeros: nothing. Reading begins at the first file then.
+ */
+static void read_boot(struct recording *recording, const struct recording_file *file,
+		      __u8 boot[BOOT_BYTES])
+{
+	struct recording_chunk chunk = *first_chunk(file);
+	struct record_sink sink = {take_boot, boot};
+
+	memset(boot, 0, BOOT_BYTES);
+	chunk.file = file;
+	begin_file(recording, file);
+	if (unpack(recording, &chunk) == 0)
+		(void)!send_records(recording, &chunk, sink);
+	delta_clear(&recording->delta);
+	recording->file = NULL;
+	recording->restarted = false;
+}
+
+/* How far the clock may be set, or drift, between two files of one boot that do not say theirs. */
+#define CLOCK_SET_NS (5 * 60 * NS_PER_S)
+
+static bool is_same_clock(const struct recording_chunk *before, const struct recording_chunk *after)
+{
+	int64_t moved_ns = (int64_t)(after->realtime_ns - after->time_ns -
+				     (before->realtime_ns - before->time_ns));
+
+	return moved_ns < (int64_t)CLOCK_SET_NS && moved_ns > -(int64_t)CLOCK_SET_NS;
+}
+
+static bool is_later(const struct recording_chunk *before, const struct recording_chunk *after)
+{
+	return after->time_ns >= before->time_ns;
+}
+
+/* Both clocks go on, or the files say it: one of the clocks stands still in a suspend. */
+static bool is_same_boot(struct recording *recording, const struct recording_file *before,
+			 const struct recording_file *file)
+{
+	static const __u8 none[BOOT_BYTES];
+	bool same_clock = is_same_clock(last_chunk(before), first_chunk(file));
+	__u8 boots[2][BOOT_BYTES];
+
+	if (same_clock && is_later(last_chunk(before), first_chunk(file)))
+		return true;
+	read_boot(recording, before, boots[0]);
+	read_boot(recording, file, boots[1]);
+	if (!memcmp(boots[0], none, BOOT_BYTES) || !memcmp(boots[1], none, BOOT_BYTES))
+		return same_clock;
+	return !memcmp(boots[0], boots[1], BOOT_BYTES);
+}
+
+/* Files of one boot follow each other. */
+static int check_order(struct recording *recording, struct error *error)
+{
+	for (size_t i = recording->file_count - 1; i > 0; i--) {
+		struct recording_file *before = &recording->files[i - 1], *file = before + 1;
+
+		if (!is_same_boot(recording, before, file)) {
+			if (!recording->is_ring)
+				return error_set(
+					error, EINVAL,
+					"%s and %s come from different boots, or machines: "
+					"give one after the other",
+					before->path, file->path);
+			recording->facts.older_files = i;
+			for (size_t j = 0; j < i; j++)
+				recording_file_release(&recording->files[j]);
+			recording->file_count -= i;
+			memmove(recording->files, file,
+				recording->file_count * sizeof(*recording->files));
+			return 0;
+		}
+		if (!is_later(last_chunk(before), first_chunk(file)))
+			return error_set(error, EINVAL,
+					 "%s and %s have the same time: give one of them",
+					 before->path, file->path);
+	}
+	return 0;
+}
+
+static int choose(struct recording *recording, const struct recording_choice *choice,
+		  struct error *error)
+{
+	const struct recording_file *last = &recording->files[recording->file_count - 1];
+	uint64_t end_ns = last_chunk(last)->realtime_ns;
+	struct recording_facts *facts = &recording->facts;
+	int result;
+
+	facts->since_realtime_ns = moment_ns(&choice->window.since, end_ns);
+	facts->until_realtime_ns = moment_ns(&choice->window.until, end_ns);
+	if (facts->until_realtime_ns && facts->until_realtime_ns <= facts->since_realtime_ns)
+		return error_set(error, EINVAL, "--until is not after --since");
+	choose_files(recording);
+	if (!recording->file_count)
+		return error_set(error, EINVAL, "%s has nothing of that time", choice->paths[0]);
+	result = check_order(recording, error);
+	if (result >= 0 && list_chunks(recording) < 0)
+		result = error_set(error, ENOMEM, "out of memory");
+	if (result >= 0)
+		go_to_since(recording);
+	return result;
+}
+
+int recording_open(struct recording **ret_recording, const struct recording_choice *choice,
+		   struct error *error)
+{
+	struct recording *recording = calloc(1, sizeof(*recording));
+	struct recording_paths paths = {.are_found = false};
+	int result = 0;
+
+	if (!recording || !(recording->zstd = ZSTD_createDCtx()))
+		result = error_set(error, ENOMEM, "out of memory");
+	for (size_t i = 0; result >= 0 && i < choice->count; i++)
+		result = recording_paths_add(&paths, choice->paths[i], error);
+	if (result >= 0)
+		result = open_files(recording, &paths, error);
+	if (result >= 0)
+		result = choose(recording, choice, error);
+	recording_paths_release(&paths);
+	if (result < 0) {
+		recording_close(recording);
+		return result;
+	}
+	*ret_recording = recording;
+	return 0;
+}
+
+void recording_close(struct recording *recording)
+{
+	if (!recording)
+		return;
+	for (size_t i = 0; i < recording->file_count; i++)
+		recording_file_release(&recording->files[i]);
+	ZSTD_freeDCtx(recording->zstd);
+	delta_release(&recording->delta);
+	free(recording->files);
+	free(recording->chunks);
+	free(recording->stored);
+	free(recording->raw);
+	free(recording);
 }
 
 /* One may be met again after recording_seek(). */

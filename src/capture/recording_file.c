@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "capture/recording_format.h"
+#include "version.h"
 
 bool recording_file_read(const struct recording_file *file, void *into, size_t length,
 			 uint64_t offset)
@@ -34,16 +35,17 @@ static int refuse_version(const struct recording_header *header, const char *pat
 			  struct error *error)
 {
 	const __u8 *writer = header->written_by;
-	char newer[32] = "a newer dwell";
+	char version[16] = "", by[24] = "a newer dwell";
 
-	if (writer[1] || writer[2] || writer[3])
-		snprintf(newer, sizeof(newer), "dwell %u.%u.%u or newer", writer[1], writer[2],
-			 writer[3]);
+	if (writer[1] || writer[2] || writer[3]) {
+		snprintf(version, sizeof(version), "%u.%u.%u", writer[1], writer[2], writer[3]);
+		snprintf(by, sizeof(by), "dwell %s", version);
+	}
 	return error_set(error, EINVAL,
-			 "%s is a recording of version %u.%u, this dwell reads %u.x to %u.x: use "
-			 "%s",
-			 path, header->major, header->minor, RECORDING_OLDEST, RECORDING_MAJOR,
-			 newer);
+			 "%s was written by %s and needs %s%s: it is in version %u.%u of the "
+			 "format, of which this dwell (" DWELL_VERSION ") reads %u.x to %u.x",
+			 path, by, *version ? "dwell >= " : "that", version, header->major,
+			 header->minor, RECORDING_OLDEST, RECORDING_MAJOR);
 }
 
 static int check_header(struct recording_file *file, struct error *error)

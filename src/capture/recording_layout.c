@@ -40,6 +40,7 @@ const struct recording_layout recording_layout_here = {
 			[WIRE_SPENT] = sizeof(struct wire_spent),
 			[WIRE_PROFILE] = sizeof(struct wire_profile),
 			[WIRE_POLLS] = sizeof(struct wire_polls),
+			[WIRE_MEMBER] = sizeof(struct wire_member),
 		},
 };
 

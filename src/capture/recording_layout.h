@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "bpf/wire.h"
 
-#define RECORDING_KINDS	 23 /* up to the last one with records of one size */
+#define RECORDING_KINDS	 24 /* up to the last one with records of one size */
 #define RECORDING_LAYOUT 17 /* kind of the record that says all this, in recordings only */
 
 struct recording_layout {

@@ -4,22 +4,26 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/least.h"
 #include "capture/recorder.h"
 #include "capture/rotated_files.h"
 
-/* Files that --max-bytes is divided into: so much of it is lost when the oldest is removed. */
+/* Files that the room is divided into: so much of it is lost when the oldest is removed. */
 #define FILES_OF_BYTES 8
+/* Of a file on a disk that has little room. */
+#define FILE_LEAST_BYTES (128 << 10)
 
 struct rotation {
 	struct rotation_options options;
 	struct recorder *recorder; /* NULL: no file yet */
 	bool failed;		   /* its file takes no more */
-	bool is_full;		   /* because the disk is full */
+	bool is_full, was_full;	   /* because the disk is full; it has been, earlier */
 	struct rotated_name name;
 	char path[ROTATED_PATH_BYTES], stamp[ROTATED_STAMP_BYTES]; /* of the present file */
 	char before[ROTATED_PATH_BYTES];			   /* of the last one; "": none */
@@ -28,40 +32,92 @@ struct rotation {
 	char *kept;
 	size_t used, room;
 	uint64_t bytes, files; /* of those that are complete */
+	uint64_t most_bytes;   /* that they have had, without what the limits removed */
+	uint64_t file_bytes;   /* that one file may have; 0: no limit */
 };
 
-/* Bytes that one file may have; 0: no limit. */
-static uint64_t bytes_each(const struct rotation *rotation)
+/* What the files have, the largest of them, and what the disk has free. */
+struct room {
+	uint64_t bytes, largest, free;
+};
+
+/*
+ * Whether the oldest makes room on a full disk, or on one that was and soon is again: before an
+ * interval is lost. Where other files fill it up, they also take what is freed, and the history
+ * would go file by file without anything in its place: so only while what was removed before has
+ * been recorded again, or can be, but for the rest that is too short for an interval. And not for a
+ * large part of what there is, as where it is the only file.
+ */
+static bool makes_room(const struct rotation *rotation, const struct rotated_file *oldest,
+		       const struct room *room)
 {
-	return rotation->options.max_bytes / FILES_OF_BYTES;
+	uint64_t most = rotation->most_bytes, lost = most - room->bytes;
+
+	if (oldest->bytes > most / 4)
+		return false;
+	if (rotation->is_full)
+		return lost <= most / 16;
+	return rotation->was_full && room->free < room->largest / 8 * 9 &&
+	       lost <= most / 16 + room->free;
+}
+
+/* Not known: as if there was no end of it. */
+static uint64_t free_bytes(const struct rotation *rotation)
+{
+	struct statvfs disk;
+
+	if (!rotation->options.fits_disk || statvfs(rotation->name.directory, &disk) < 0)
+		return UINT64_MAX;
+	return (uint64_t)disk.f_bavail * disk.f_frsize;
+}
+
+/* With `fits_disk` so that all there is room for is in several files: the oldest can make room. */
+static uint64_t limit_file(const struct rotation *rotation, const struct room *room)
+{
+	uint64_t limit = rotation->options.max_bytes / FILES_OF_BYTES, part;
+
+	if (room->free == UINT64_MAX)
+		return limit;
+	part = most((room->bytes + room->free) / FILES_OF_BYTES, FILE_LEAST_BYTES);
+	return limit ? least(limit, part) : part;
 }
 
 /* So that what there is and another file have room. */
 static void tidy(struct rotation *rotation)
 {
 	const struct rotation_options *options = &rotation->options;
-	uint64_t now_ns = clock_realtime_ns(), bytes = 0;
+	uint64_t now_ns = clock_realtime_ns();
+	struct room room = {.free = free_bytes(rotation)};
+	uint64_t bytes_each = options->max_bytes / FILES_OF_BYTES;
 	cleanup_free struct rotated_file *files = NULL;
 	size_t count = 0, first = 0;
 
 	if (rotated_files_list(&rotation->name, &files, &count) < 0)
 		count = 0;
-	for (size_t i = 0; i < count; i++)
-		bytes += files[i].bytes;
+	for (size_t i = 0; i < count; i++) {
+		room.bytes += files[i].bytes;
+		room.largest = most(room.largest, files[i].bytes);
+	}
+	rotation->most_bytes = most(rotation->most_bytes, room.bytes);
+	rotation->file_bytes = limit_file(rotation, &room);
+	rotation->was_full |= rotation->is_full;
 	while (first < count) {
 		const struct rotated_file *file = &files[first];
 		bool is_old = options->keep_ns && file->changed_ns + options->keep_ns < now_ns;
-		bool is_much =
-			options->max_bytes && bytes + bytes_each(rotation) > options->max_bytes;
+		bool is_much = options->max_bytes && room.bytes + bytes_each > options->max_bytes;
 
-		if (!is_old && !is_much && !rotation->is_full)
+		if (is_old || is_much)
+			rotation->most_bytes -= file->bytes;
+		else if (!makes_room(rotation, file, &room))
 			break;
 		rotation->is_full = false; /* for the space of one */
 		rotated_file_remove(&rotation->name, file->stamp);
-		bytes -= file->bytes;
+		room.bytes -= file->bytes;
+		room.free += room.free < UINT64_MAX ? file->bytes : 0;
 		first++;
 	}
-	rotation->bytes = bytes;
+	rotation->is_full = false;
+	rotation->bytes = room.bytes;
 	rotation->files = count - first;
 }
 
@@ -104,7 +160,9 @@ static int begin_file(struct rotation *rotation, struct error *error)
 {
 	int result;
 
-	/* the one before is complete now, and counts */
+	/* the one before is complete now, and counts, without what the disk had set aside for it */
+	if (rotation->recorder)
+		recorder_end_file(rotation->recorder);
 	tidy(rotation);
 	if (is_there(rotation))
 		memcpy(rotation->before, rotation->path, sizeof(rotation->before));
@@ -121,7 +179,7 @@ static int begin_file(struct rotation *rotation, struct error *error)
 static bool is_due(const struct rotation *rotation, uint64_t interval_ns)
 {
 	uint64_t age_ns = clock_monotonic_ns() - rotation->begun_ns;
-	uint64_t limit = bytes_each(rotation), file_ns = rotation->options.file_ns;
+	uint64_t limit = rotation->file_bytes, file_ns = rotation->options.file_ns;
 
 	/* intervals are some microseconds longer or shorter */
 	return (file_ns && age_ns + interval_ns + interval_ns / 8 >= file_ns) ||

@@ -7,6 +7,7 @@
 #ifndef DWELL_CAPTURE_ROTATION_H
 #define DWELL_CAPTURE_ROTATION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -21,6 +22,7 @@ struct rotation_options {
 	uint64_t file_ns;   /* a file's length; 0: by size alone */
 	uint64_t keep_ns;   /* files that ended so long ago are removed; 0: none for that */
 	uint64_t max_bytes; /* all files together, at most; 0: no limit */
+	bool fits_disk;	    /* a file has a part of the room that the disk has for all, at most */
 };
 
 struct rotation;
@@ -31,8 +33,10 @@ int rotation_open(struct rotation **ret_rotation, const struct rotation_options 
 void rotation_close(struct rotation *rotation); /* takes NULL */
 
 /*
- * As recorder_record(). After a failure the next interval begins another file, on a full disk in
- * place of the oldest.
+ * As recorder_record(). After a failure the next interval begins another file. On a full disk the
+ * oldest makes room for it, if it is a quarter of all at most; another one follows only when as
+ * much has been recorded in its place. Else nothing is recorded until there is room. On a disk that
+ * has been full once, the oldest goes before it is full again.
  */
 int rotation_record(struct rotation *rotation, const struct wire_header *record,
 		    struct error *error) must_check;

@@ -9,7 +9,9 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/kernel_text.h"
 #include "capture/cgroup.h"
+#include "capture/features.h"
 #include "capture/own_proc.h"
 #include "base/machine_time.h"
 #include "base/schedstat.h"
@@ -217,6 +219,12 @@ static int pass_record(void *data, const struct wire_header *record)
 		const struct wire_cgroup *made = (const struct wire_cgroup *)record;
 
 		cgroup_paths_note(source->cgroups, made->id, made->path);
+	} else if (record->kind == WIRE_MEMBER) {
+		const struct wire_member *member = (const struct wire_member *)record;
+		int result = announce_cgroup(source, member->cgroup_id, member->pid);
+
+		if (result < 0)
+			return result;
 	} else if (record->kind == WIRE_BLAME) {
 		int result = announce_limits(source, (const struct wire_blame *)record);
 
@@ -229,6 +237,25 @@ static int pass_record(void *data, const struct wire_header *record)
 static struct record_sink own_sink(struct source *source)
 {
 	return (struct record_sink){pass_record, source};
+}
+
+/* All zeros: it cannot be read. */
+static void read_boot(__u8 boot[16])
+{
+	char line[64];
+	unsigned int byte;
+	int used;
+	size_t count = 0;
+
+	kernel_line("/proc/sys/kernel/random/boot_id", line, sizeof(line));
+	for (const char *at = line; count < 16; at += used, count++) {
+		at += *at == '-';
+		if (sscanf(at, "%2x%n", &byte, &used) != 1 || used != 2)
+			break;
+		boot[count] = (__u8)byte;
+	}
+	if (count < 16)
+		memset(boot, 0, 16);
 }
 
 static void describe_machine(struct wire_session *session, uint64_t interval_ns)
@@ -246,6 +273,7 @@ static void describe_machine(struct wire_session *session, uint64_t interval_ns)
 	};
 	if (!sysinfo(&memory))
 		session->memory_bytes = (uint64_t)memory.totalram * memory.mem_unit;
+	read_boot(session->boot);
 	if (uname(&names) < 0)
 		return;
 	snprintf(session->host, sizeof(session->host), "%.63s", names.nodename);
@@ -269,7 +297,7 @@ static int hold(void *data, const struct wire_header *record)
 }
 
 static int open_with(struct source *source, const struct source_ops *ops,
-		     const struct source_options *options, const struct targets *targets,
+		     const struct source_options *options, struct targets *targets,
 		     struct wire_session *session, struct held *held, struct error *error)
 {
 	struct record_sink sink = {hold, held};
@@ -282,7 +310,7 @@ static int open_with(struct source *source, const struct source_ops *ops,
 
 /* The best that is permitted; reports why better ones are unavailable, and what to do. */
 static int open_best(struct source *source, const struct source_options *options,
-		     const struct targets *targets, struct wire_session *session, struct held *held,
+		     struct targets *targets, struct wire_session *session, struct held *held,
 		     struct error *error)
 {
 	static const struct {
@@ -359,7 +387,7 @@ static uint64_t own_cpu_ns(const struct source *source)
 }
 
 int source_open(struct source **ret_source, const struct source_options *options,
-		const struct targets *targets, struct record_sink sink, struct error *error)
+		struct targets *targets, struct record_sink sink, struct error *error)
 {
 	struct source *source;
 	struct wire_session session;
@@ -385,6 +413,8 @@ int source_open(struct source **ret_source, const struct source_options *options
 		session.flags |= WIRE_SESSION_MACHINE;
 	if (!targets_everything(targets))
 		session.flags |= WIRE_SESSION_TARGETED;
+	if (features_pid_namespace())
+		session.flags |= WIRE_SESSION_NAMESPACE;
 	if (options->choice == SOURCE_AUTO)
 		result = open_best(source, options, targets, &session, &held, error);
 	else

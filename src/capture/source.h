@@ -43,12 +43,11 @@ struct source_options {
 };
 
 /*
- * Measuring begins here. Sends WIRE_SESSION and WIRE_MISSING. The targets are only read, and must
- * outlive the source. Errors explain themselves.
+ * Measuring begins here. Sends WIRE_SESSION and WIRE_MISSING. The targets must outlive the
+ * source, which follows their cgroup. Errors explain themselves.
  */
 int source_open(struct source **ret_source, const struct source_options *options,
-		const struct targets *targets, struct record_sink sink,
-		struct error *error) must_check;
+		struct targets *targets, struct record_sink sink, struct error *error) must_check;
 void source_close(struct source *source);
 
 /*

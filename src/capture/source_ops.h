@@ -12,9 +12,8 @@ struct source_ops {
 	/* Begins to measure; fills in what is special about its session, and reports what is
 	 * missing.
 	 */
-	int (*open)(void **ret_data, const struct source_options *options,
-		    const struct targets *targets, struct wire_session *session,
-		    struct record_sink sink, struct error *error);
+	int (*open)(void **ret_data, const struct source_options *options, struct targets *targets,
+		    struct wire_session *session, struct record_sink sink, struct error *error);
 	void (*close)(void *data);
 	/* All threads as of one instant; `final`: no other one will come. */
 	int (*snapshot)(void *data, bool final, uint64_t *ret_instant_ns, struct record_sink sink,

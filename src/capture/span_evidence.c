@@ -36,10 +36,20 @@ static enum span_in_poll in_poll(const struct span_signs *signs)
 
 static struct span_evidence *find(struct span_evidences *evidences, uint32_t tid)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(evidences->kept); i++)
+	for (size_t i = 0; i < evidences->kept_count; i++)
 		if (evidences->kept[i].tid == tid)
 			return &evidences->kept[i];
 	return NULL;
+}
+
+/* NULL: there is none. */
+static struct span_evidence *unused(struct span_evidences *evidences)
+{
+	struct span_evidence *evidence = find(evidences, 0);
+
+	if (!evidence && evidences->kept_count < ARRAY_SIZE(evidences->kept))
+		evidence = &evidences->kept[evidences->kept_count++];
+	return evidence;
 }
 
 static struct span_evidence *oldest(struct span_evidences *evidences)
@@ -58,7 +68,7 @@ struct span_evidence *span_evidences_of(struct span_evidences *evidences, uint32
 	struct span_evidence *evidence = find(evidences, tid);
 
 	if (!evidence)
-		evidence = find(evidences, 0);
+		evidence = unused(evidences);
 	/* of threads that have ended, most likely, whose last span was no stall */
 	if (!evidence)
 		evidence = oldest(evidences);
@@ -79,6 +89,8 @@ struct span_evidence span_evidences_remove(struct span_evidences *evidences,
 		return nothing;
 	evidence = kept->span_ns == end->start_ns ? *kept : nothing;
 	kept->tid = 0;
+	while (evidences->kept_count && !evidences->kept[evidences->kept_count - 1].tid)
+		evidences->kept_count--;
 	return evidence;
 }
 
@@ -109,6 +121,8 @@ void span_evidence_note_stack(struct span_evidence *evidence, const struct span_
 
 	if (evidence->in_poll != SPAN_IN_POLL_ANY && found != SPAN_IN_POLL_UNKNOWN)
 		evidence->in_poll = found;
+	evidence->looped |= signs->loop;
+	evidence->loopless |= signs->complete && !signs->loop;
 	evidence->rootless |= span_signs_are_rootless(signs);
 	evidence->rooted |= signs->complete && !span_signs_are_rootless(signs);
 }

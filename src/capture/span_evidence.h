@@ -33,6 +33,8 @@ struct span_evidence {
 	bool launched; /* another worker was started from it */
 	bool rooted;   /* a block_on() is on a stack */
 	bool rootless; /* a stack is whole, and none is on it */
+	bool looped;   /* a function of a loop is on a stack, by its name */
+	bool loopless; /* a stack is whole, and none is on it */
 	enum span_in_poll in_poll;
 	__u8 futex; /* SITE_LOCK or SITE_CONDITION: what it is for, by the functions that wait */
 	/* the last ones, of waits and of where it ran; 0: there are no more */
@@ -48,6 +50,7 @@ struct span_evidence {
 /* All zeros is empty. */
 struct span_evidences {
 	struct span_evidence kept[MAX_WORKERS];
+	size_t kept_count; /* from here on all are free */
 	/* the last workers that were started: by whom, and when */
 	struct span_started {
 		uint32_t tid;

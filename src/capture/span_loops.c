@@ -47,6 +47,12 @@ const struct loop_function *span_loops_find(const struct span_loops *loops,
 	return NULL;
 }
 
+/* Where the function is of a library, by its name, none of a handler's code is in it. */
+bool span_loops_takes_turns(const struct loop_function *loop, const struct span_signs *signs)
+{
+	return loop && (loop->is_shared || signs->loop_waits);
+}
+
 /* That of a thread, or of any (tid 0), which has been kept for longest. */
 static struct loop_wait *oldest(struct span_loops *loops, uint32_t tid, size_t *ret_count)
 {
@@ -105,8 +111,20 @@ static bool is_called_back(const struct span_calls *calls, size_t count, uint8_t
 	return false;
 }
 
+/*
+ * Whether the function that calls both ways is of the language's library, and so is all that it
+ * calls here. Its loops are known by their names.
+ */
+static bool is_librarys_own(const struct span_calls *calls, size_t common)
+{
+	size_t at = calls->count - common;
+
+	return calls->ranks[at] == SPAN_RANK_STANDARD &&
+	       !is_called_back(calls, at, SPAN_RANK_STANDARD + 1);
+}
+
 /* Functions of greenlets have none in common with those of the loop. */
-static bool is_outside(struct loop_wait *wait, const struct span_calls *calls)
+static bool is_outside(struct loop_wait *wait, const struct span_calls *calls, bool is_named)
 {
 	struct span_parting part = span_calls_part(&wait->calls, calls);
 	bool is;
@@ -115,7 +133,7 @@ static bool is_outside(struct loop_wait *wait, const struct span_calls *calls)
 		return false;
 	if (part.common > wait->outer && calls_library(&wait->calls, part.first))
 		wait->outer = part.common;
-	is = part.common <= wait->outer ||
+	is = part.common <= wait->outer || (!is_named && is_librarys_own(calls, part.common)) ||
 	     /* what the library itself does for the call */
 	     (wait->outer && !is_called_back(calls, calls->count - wait->outer,
 					     wait->calls.ranks[wait->calls.count - wait->outer]));
@@ -123,7 +141,8 @@ static bool is_outside(struct loop_wait *wait, const struct span_calls *calls)
 	return is;
 }
 
-bool span_loops_is_outside(struct span_loops *loops, const struct span_calls *calls, uint32_t tid)
+bool span_loops_is_outside(struct span_loops *loops, const struct span_calls *calls, uint32_t tid,
+			   bool is_named)
 {
 	bool any = false, all = true;
 
@@ -134,7 +153,7 @@ bool span_loops_is_outside(struct span_loops *loops, const struct span_calls *ca
 			continue;
 		any = true;
 		/* of each, for what it says of the next stack */
-		all &= is_outside(wait, calls);
+		all &= is_outside(wait, calls, is_named);
 	}
 	return any && all;
 }

@@ -54,12 +54,20 @@ void span_loops_note_wait(struct span_loops *loops, const struct span_calls *cal
 
 /*
  * Whether what a thread does with this stack is outside of its loop, by where it has waited for
- * events: false, too, where that is not known.
+ * events: false, too, where that is not known. `is_named`: the name of a loop's function has been
+ * on its stack.
  */
-bool span_loops_is_outside(struct span_loops *loops, const struct span_calls *calls, uint32_t tid);
+bool span_loops_is_outside(struct span_loops *loops, const struct span_calls *calls, uint32_t tid,
+			   bool is_named);
 
 /* Whether all that it has waited for was an answer, as far as is known. */
 bool span_loops_is_asking(const struct span_loops *loops, uint32_t tid);
+
+/*
+ * Whether a thread that waits on a condition in that function, with these signs, waits for its turn
+ * at a loop. False for NULL.
+ */
+bool span_loops_takes_turns(const struct loop_function *loop, const struct span_signs *signs);
 
 /* That of the innermost function; NULL: it does not wait for events. */
 const struct loop_function *span_loops_find(const struct span_loops *loops,

@@ -21,6 +21,7 @@
 #include "base/duration.h"
 #include "base/forked.h"
 #include "capture/probe_cost.h"
+#include "capture/proc_threads.h"
 #include "base/tracefs.h"
 #include "capture/uprobe_multi.h"
 #include "dwell.skel.h"
@@ -36,11 +37,28 @@ static const struct {
 	{"select", SPAN_WAIT_POLL},	   {"pselect6", SPAN_WAIT_POLL},
 };
 
-static __u32 worker_slots(void)
-{
-	__u32 slots = 4 * (__u32)get_nprocs_conf();
+#define SPAN_STACKS_MIN 160
 
-	return slots < 16 ? 16 : slots > MAX_WORKERS ? MAX_WORKERS : slots;
+static __u32 threads_of(__u32 pid)
+{
+	cleanup_proc_threads struct proc_threads threads = {0};
+
+	return proc_threads_of(&threads, pid) < 0 ? 0 : (__u32)threads.count;
+}
+
+/*
+ * All of as many workers as CPUs can run at once, or some of more; and the first of each thread
+ * that there is when we come, because all of them may wait for the same.
+ */
+static __u32 stacks_at_once(const struct span_options *options)
+{
+	__u32 by_cpus = 4 * SPAN_STACKS * (__u32)get_nprocs_conf();
+	__u32 by_threads = SPAN_STACKS_MIN / 2 + threads_of(options->pid);
+	__u32 stacks = by_cpus > by_threads ? by_cpus : by_threads;
+
+	return stacks < SPAN_STACKS_MIN	  ? SPAN_STACKS_MIN
+	       : stacks > MAX_SPAN_STACKS ? MAX_SPAN_STACKS
+					  : stacks;
 }
 
 __u32 span_probes_sites(const struct span_options *options)
@@ -51,8 +69,11 @@ __u32 span_probes_sites(const struct span_options *options)
 
 void span_probes_configure(struct dwell_bpf *bpf, const struct span_options *options)
 {
+	__u32 stacks = stacks_at_once(options);
+
 	bpf->rodata->span_threshold_ns = options->threshold_ns;
-	bpf_map__set_max_entries(bpf->maps.span_stacks, worker_slots() * SPAN_STACKS);
+	bpf->rodata->span_stacks_half = stacks / 2;
+	bpf_map__set_max_entries(bpf->maps.span_stacks, stacks);
 	bpf_map__set_max_entries(bpf->maps.span_samples, (__u32)get_nprocs_conf());
 	bpf_map__set_max_entries(bpf->maps.events, options->ring_bytes);
 	bpf_map__set_max_entries(bpf->maps.span_sites, span_probes_sites(options));
@@ -437,13 +458,13 @@ int span_probes_attach_polls(struct span_probes *probes, struct dwell_bpf *bpf,
 int span_probes_attach(struct span_probes *probes, struct dwell_bpf *bpf,
 		       const struct span_options *options, struct record_sink sink)
 {
-	int slots = bpf_map__fd(bpf->maps.span_slots);
+	int free_stacks = bpf_map__fd(bpf->maps.span_stacks_free);
 	int result = 0;
 
 	*probes = (struct span_probes){0};
 	/* before the first span */
-	for (__u32 slot = 0; result >= 0 && slot < worker_slots(); slot++)
-		result = bpf_map_update_elem(slots, NULL, &slot, BPF_ANY);
+	for (__u32 i = 0; result >= 0 && i < bpf_map__max_entries(bpf->maps.span_stacks); i++)
+		result = bpf_map_update_elem(free_stacks, NULL, &i, BPF_ANY);
 	if (result >= 0)
 		result = span_probes_attach_polls(probes, bpf, options, sink);
 	if (result >= 0)

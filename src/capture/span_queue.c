@@ -9,10 +9,11 @@
 int span_queue_add(struct span_queue *queue, const struct wire_header *record, size_t length,
 		   struct span_question *question)
 {
+	size_t bytes = question ? span_question_bytes(question) : 0;
 	struct span_waiting *waiting;
 
 	if (queue->count == SPAN_QUEUE_MAX ||
-	    (question && queue->unasked_count == SPAN_QUEUE_UNASKED_MAX)) {
+	    queue->unasked_bytes + bytes > SPAN_QUEUE_UNASKED_BYTES) {
 		free(question);
 		return -ENOSPC;
 	}
@@ -31,6 +32,7 @@ int span_queue_add(struct span_queue *queue, const struct wire_header *record, s
 	queue->last = waiting;
 	queue->count++;
 	queue->unasked_count += question != NULL;
+	queue->unasked_bytes += bytes;
 	if (question && !queue->unasked)
 		queue->unasked = waiting;
 	return 0;
@@ -49,6 +51,7 @@ int span_queue_add_asked(struct span_queue *queue, const struct wire_header *rec
 /* The next one with a question. */
 static void advance(struct span_queue *queue)
 {
+	queue->unasked_bytes -= span_question_bytes(queue->unasked->question);
 	free(queue->unasked->question);
 	queue->unasked->question = NULL;
 	queue->unasked_count--;

@@ -5,9 +5,9 @@
 
 #include "capture/span_stacks.h"
 
-/* Records; and those whose stacks have not been asked for, with copies of up to 32 KiB. */
-#define SPAN_QUEUE_MAX	       16384
-#define SPAN_QUEUE_UNASKED_MAX 256
+/* Records; and the questions that have not been asked, with copies of up to 32 KiB. */
+#define SPAN_QUEUE_MAX		 16384
+#define SPAN_QUEUE_UNASKED_BYTES ((size_t)8 << 20)
 
 /* All zeros is empty. */
 struct span_queue {
@@ -19,7 +19,7 @@ struct span_queue {
 		struct span_found found;
 		struct wire_header record; /* and what follows it */
 	} * first, *last, *unasked;	   /* unasked: the first with a question */
-	size_t count, unasked_count;
+	size_t count, unasked_count, unasked_bytes;
 };
 
 /*

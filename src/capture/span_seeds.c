@@ -186,6 +186,7 @@ int span_seeds_take(struct span_seeds *seeds, const struct span_options *options
 
 	if (!seed)
 		return -ENOMEM;
+	seed->asks |= look->waits_for_events && found->is_read && found->signs.asks;
 	is_own = is_own_loop(options, seed, look, &found->signs);
 	/* one that was seen in a block_on() of a library may have a loop of its own around that */
 	if ((!is_wanted(seed, options) && !(seed->is_root && is_own)) || !found->is_read)
@@ -234,6 +235,13 @@ bool span_seeds_doubted(const struct span_seeds *seeds, uint32_t tid)
 	const struct seed *seed = find(seeds, tid);
 
 	return seed && seed->doubted;
+}
+
+bool span_seeds_asks(const struct span_seeds *seeds, uint32_t tid)
+{
+	const struct seed *seed = find(seeds, tid);
+
+	return seed && seed->asks;
 }
 
 void span_seeds_know(struct span_seeds *seeds, uint32_t tid, uint64_t start_ns)

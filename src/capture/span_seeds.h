@@ -26,7 +26,8 @@ struct span_seeds {
 		uint64_t since_ns; /* of the state it was looked at in; 0: it ran */
 		/* of its spans above the threshold: those that were none, and the longest other */
 		uint64_t dropped, longest_ns;
-	} * items; /* by number in threads */
+		bool asks; /* it waited for events where a program does for an answer */
+	} * items;	   /* by number in threads */
 	size_t room;
 	struct identities tids; /* alone: the start is 0 */
 	size_t *latest;		/* by number in tids: its last number in threads */
@@ -60,6 +61,9 @@ bool span_seed_waits_for_events(const struct span_seed *raw);
  */
 void span_seeds_doubt(struct span_seeds *seeds, uint32_t tid);
 bool span_seeds_doubted(const struct span_seeds *seeds, uint32_t tid);
+
+/* Whether a thread that was taken for one with a loop only asks there, by the stack of its wait. */
+bool span_seeds_asks(const struct span_seeds *seeds, uint32_t tid);
 
 /* A thread that has a loop, or seems to. */
 void span_seeds_know(struct span_seeds *seeds, uint32_t tid, uint64_t start_ns);

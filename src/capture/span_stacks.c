@@ -17,6 +17,7 @@
 #include "dwell.skel.h"
 #include "symbol/frame_kind.h"
 #include "symbol/opener.h"
+#include "symbol/python.h"
 
 /* Different stacks, and the texts of different frames, that are kept; a stack with more is lost. */
 #define STACKS_BYTES_MAX  (16 << 20)
@@ -99,37 +100,42 @@ static int report_deaths(struct span_stacks *stacks, struct record_sink sink)
 			    "die: some stacks are lost");
 }
 
-/* Once, of the first of such files. */
-static int report_file(const char *file, bool *reported, struct record_sink sink, const char *what,
-		       const char *before, const char *after)
-{
-	char why[STACK_FILE_BYTES + 160];
-
-	if (!*file || *reported)
-		return 0;
-	*reported = true;
-	snprintf(why, sizeof(why), "%s%s %s", before, file, after);
-	return sink_missing(sink, what, why);
-}
+/* Of the first such file: what is not measured, and why, in a sentence around its name. */
+static const struct {
+	const char *source, *before, *after;
+} file_reports[STACK_FILES] = {
+	[STACK_FILE_32_BIT] = {"stacks", "",
+			       "is a 32-bit program, whose stacks are not looked into"},
+	[STACK_FILE_PYTHON] = {"python", "",
+			       "is a CPython that dwell cannot look into (" PYTHON_VERSIONS
+			       " with an interpreter lock are): functions are the interpreter's"},
+	[STACK_FILE_UNFOLLOWED] = {"symbols", "what ",
+				   "had mapped at some moments could not be followed: some of its "
+				   "functions have no names"},
+	[STACK_FILE_OTHER_BUILD] = {"symbols", "the debug file of ",
+				    "is from another build, so it is not used"},
+	[STACK_FILE_UNSYMBOLED] = {"symbols", "",
+				   "is from another build than the file of --target, which is not "
+				   "used for it"},
+	[STACK_FILE_UNANSWERED] = {"symbols", "",
+				   "lies on a filesystem that another user's program serves (FUSE) "
+				   "or may serve, and that may never answer: it is not read"},
+};
 
 int span_stacks_report(struct span_stacks *stacks, struct record_sink sink)
 {
 	int result = report_deaths(stacks, sink);
 
-	if (result >= 0)
-		result = report_file(stacks->program_32_bit, &stacks->program_32_bit_reported, sink,
-				     "stacks", "",
-				     "is a 32-bit program, whose stacks are not looked into");
-	if (result >= 0)
-		result = report_file(stacks->other_build, &stacks->other_build_reported, sink,
-				     "symbols", "the debug file of ",
-				     "is of another build, so it is not used");
-	if (result >= 0)
-		result = report_file(stacks->unanswered, &stacks->unanswered_reported, sink,
-				     "symbols", "",
-				     "lies on a filesystem that another user's program serves "
-				     "(FUSE) or may serve, and that may never answer: it is not "
-				     "read");
+	for (size_t i = 0; result >= 0 && i < STACK_FILES; i++) {
+		char why[STACK_FILE_BYTES + 160];
+
+		if (!*stacks->files[i] || stacks->files_reported[i])
+			continue;
+		stacks->files_reported[i] = true;
+		snprintf(why, sizeof(why), "%s%s %s", file_reports[i].before, stacks->files[i],
+			 file_reports[i].after);
+		result = sink_missing(sink, file_reports[i].source, why);
+	}
 	return result;
 }
 
@@ -153,6 +159,11 @@ struct span_question *span_question_new(const struct span_stack *raw, bool aslee
 	question->switches = switches;
 	memcpy(&question->stack, raw, length);
 	return question;
+}
+
+size_t span_question_bytes(const struct span_question *question)
+{
+	return offsetof(struct span_question, stack) + bytes_of(&question->stack, question->asleep);
 }
 
 uint64_t span_stacks_ask_raw(struct span_stacks *stacks, const struct span_stack *raw, bool asleep,
@@ -355,12 +366,11 @@ static int take_answer(struct span_stacks *stacks, const void *bytes, size_t len
 		return 0;
 	take_generation(stacks, answer.generation);
 	stacks->counts = answer.counts;
-	answer.other_build[sizeof(answer.other_build) - 1] = '\0';
-	memcpy(stacks->other_build, answer.other_build, sizeof(stacks->other_build));
-	answer.unanswered[sizeof(answer.unanswered) - 1] = '\0';
-	memcpy(stacks->unanswered, answer.unanswered, sizeof(stacks->unanswered));
-	answer.program_32_bit[sizeof(answer.program_32_bit) - 1] = '\0';
-	memcpy(stacks->program_32_bit, answer.program_32_bit, sizeof(stacks->program_32_bit));
+	for (size_t i = 0; i < STACK_FILES; i++) {
+		answer.files[i][STACK_FILE_BYTES - 1] = '\0';
+		if (*answer.files[i])
+			memcpy(stacks->files[i], answer.files[i], STACK_FILE_BYTES);
+	}
 	answer.python.exec_id = asked->exec_id;
 	/* of very many, those that have not run for longest are forgotten */
 	if (answer.python.threads && stacks->pythons_fd >= 0)

@@ -38,10 +38,8 @@ struct span_stacks {
 	uint64_t complete, truncated, failed;
 	uint64_t lost; /* stacks that found no room, or whose reader died */
 	uint64_t deaths_reported;
-	char other_build[STACK_FILE_BYTES];    /* a file whose debug file is; "": none */
-	char unanswered[STACK_FILE_BYTES];     /* a file that may never answer; "": none */
-	char program_32_bit[STACK_FILE_BYTES]; /* "": none */
-	bool other_build_reported, unanswered_reported, program_32_bit_reported;
+	char files[STACK_FILES][STACK_FILE_BYTES]; /* by enum stack_file; "": none yet */
+	bool files_reported[STACK_FILES];
 	/* the maps of where interpreters keep their frames, and of where stacks end; negative: none
 	 * yet */
 	int pythons_fd, ends_fd;
@@ -58,7 +56,7 @@ struct span_found {
 static inline bool span_stack_counts(uint32_t of)
 {
 	return of != SPAN_STACK_SEED && of != SPAN_STACK_LOOP && of != SPAN_STACK_JOB &&
-	       of != SPAN_STACK_POLL;
+	       of != SPAN_STACK_POLL && of != SPAN_STACK_INNER;
 }
 
 /* Processes that are looked at before the first stack, at most. */
@@ -94,6 +92,9 @@ struct span_question {
 struct span_question *span_question_new(const struct span_stack *raw, bool asleep,
 					uint64_t switches) must_check;
 
+/* With the copy. */
+size_t span_question_bytes(const struct span_question *question);
+
 /* The number by which the answer comes; 0: there is no room now. */
 uint64_t span_stacks_ask(struct span_stacks *stacks, const struct span_question *question);
 /* The same of a stack that has not been copied; 0: there is no room, or it is none. */
@@ -102,8 +103,8 @@ uint64_t span_stacks_ask_raw(struct span_stacks *stacks, const struct span_stack
 uint64_t span_stacks_deaths(const struct span_stacks *stacks); /* of readers */
 /* None is asked for any more: too many readers have died of this process. */
 bool span_stacks_ended(const struct span_stacks *stacks);
-/* As missing: the first death of a reader, that none is asked any more, a debug file of another
- * build. */
+/* As missing: the first death of a reader, that none is asked any more, the first file of each kind
+ * of enum stack_file. */
 int span_stacks_report(struct span_stacks *stacks, struct record_sink sink) must_check;
 
 /*

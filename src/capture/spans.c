@@ -50,14 +50,15 @@ struct spans {
 	struct span_loops loops;
 	struct span_followers followers;
 	struct span_jobs jobs;
-	/* the wait that was looked at last, by the worker's slot */
+	bool found_parked; /* one who waits for its turn, since spans_take_parked() */
+	/* the wait that was looked at last, by the place of its stack */
 	struct present {
 		uint64_t block_ns;
 		uint64_t pointer; /* of its stack */
 		uint32_t tid, stack;
 		bool rooted;  /* a block_on() is on it */
 		bool outside; /* of the thread's loop, or where it waits for its turn at that */
-	} present[MAX_WORKERS];
+	} present[MAX_SPAN_STACKS];
 };
 
 int spans_new(struct spans **ret_spans, const struct span_options *options, struct error *error)
@@ -157,7 +158,7 @@ static void take_loop_park(struct spans *spans, struct span_evidence *evidence,
 	}
 	evidence->parks_maybe = loop ? evidence->parks_maybe | bit : evidence->parks_maybe & ~bit;
 	evidence->park_stacks[raw->site.state] = raw->frame.stack;
-	if (loop && loop->is_shared) {
+	if (span_loops_takes_turns(loop, &found->signs)) {
 		span_followers_know(&spans->followers, raw->worker_tid);
 		note_park(spans, evidence, raw);
 		return;
@@ -169,15 +170,23 @@ static void take_loop_park(struct spans *spans, struct span_evidence *evidence,
 		evidence->parks |= bit;
 }
 
-/*
- * From where a thread has waited for events. Who only asks there has no loop, as the kernel side
- * knows from then on.
- */
+/* Where a thread only asks, as the kernel side knows from then on. */
+static void take_answer(struct spans *spans, const struct span_stack *raw,
+			const struct span_found *found)
+{
+	const struct loop_park place = {.stack = raw->frame.stack, .tid = raw->worker_tid};
+	const __u8 value = 1;
+
+	if (!found->signs.asks)
+		return;
+	bpf_map_update_elem(bpf_map__fd(spans->bpf->maps.loop_answers), &place, &value, BPF_ANY);
+	spans->bpf->bss->span_answers = 1;
+}
+
+/* From where a thread has waited for events. Who only asks there has no loop. */
 static void take_loop_wait(struct spans *spans, const struct span_stack *raw,
 			   const struct span_found *found)
 {
-	struct loop_park place = {.stack = raw->frame.stack, .tid = raw->worker_tid};
-	const __u8 value = 1;
 	struct span_calls calls;
 
 	span_seeds_know(&spans->seeds, raw->worker_tid, raw->thread_start_ns);
@@ -185,19 +194,16 @@ static void take_loop_wait(struct spans *spans, const struct span_stack *raw,
 	span_loops_note_wait(&spans->loops, &calls, raw->worker_tid, found->signs.asks);
 	if (raw->of == SPAN_STACK_LOOP)
 		span_followers_note(&spans->followers, found->id, raw->worker_tid, raw->span_ns);
-	if (!found->signs.asks)
-		return;
-	bpf_map_update_elem(bpf_map__fd(spans->bpf->maps.loop_answers), &place, &value, BPF_ANY);
-	spans->bpf->bss->span_answers = 1;
+	take_answer(spans, raw, found);
 }
 
 /* Whether what a thread does is outside of its loop, by its stack. */
-static bool is_outside_loop(struct spans *spans, uint32_t tid, uint32_t stack)
+static bool is_outside_loop(struct spans *spans, uint32_t tid, uint32_t stack, bool is_named)
 {
 	struct span_calls calls;
 
 	span_calls_read(&calls, &spans->stacks, stack);
-	return span_loops_is_outside(&spans->loops, &calls, tid);
+	return span_loops_is_outside(&spans->loops, &calls, tid, is_named);
 }
 
 static void take_job(struct spans *spans, const struct span_stack *raw,
@@ -248,6 +254,11 @@ static int on_stack(struct spans *spans, const struct span_stack *raw,
 			take_loop_wait(spans, raw, found);
 		return 0;
 	}
+	if (raw->of == SPAN_STACK_INNER) {
+		if (found->is_read)
+			take_answer(spans, raw, found);
+		return 0;
+	}
 	evidence = span_evidences_of(&spans->evidences, raw->worker_tid, raw->span_ns);
 	if (evidence && raw->of != SPAN_STACK_WAKER)
 		span_evidence_note_stack(evidence, &found->signs);
@@ -292,13 +303,29 @@ static bool is_rootless(struct spans *spans, uint32_t tid, const struct span_evi
 	return evidence->rootless || span_seeds_doubted(&spans->seeds, tid);
 }
 
-/* Whether what seemed to be a turn of a loop was what a program did between two calls. */
-static bool is_no_turn(struct spans *spans, uint32_t tid, const struct span_evidence *evidence)
+/*
+ * Of a loop that only asks for events: whether it was not seen in the loop's function all the time.
+ * A program may ask like that beside its own work, and rest in between, and call a loop to do so.
+ */
+static bool is_outside_busy_loop(const struct spans *spans, const struct span_end *end,
+				 const struct span_evidence *evidence)
 {
-	bool is_outside = false;
+	/* of the wait that it was found in, the stack was read then */
+	bool was_in_loop = span_is_seeded(end->cookie) && !evidence->stacks[0];
+
+	return end->is_busy && !*spans->options->prefix &&
+	       ((!evidence->looped && !was_in_loop) || evidence->loopless);
+}
+
+/* Whether what seemed to be a turn of a loop was what a program did between two calls. */
+static bool is_no_turn(struct spans *spans, const struct span_end *end,
+		       const struct span_evidence *evidence)
+{
+	bool is_outside = is_outside_busy_loop(spans, end, evidence);
+	uint32_t tid = end->tid;
 
 	for (size_t i = 0; i < SPAN_STACKS_KEPT && evidence->stacks[i]; i++)
-		is_outside |= is_outside_loop(spans, tid, evidence->stacks[i]);
+		is_outside |= is_outside_loop(spans, tid, evidence->stacks[i], evidence->looped);
 	return is_outside || span_loops_is_asking(&spans->loops, tid);
 }
 
@@ -310,7 +337,7 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 	int result;
 
 	if (!span_stall_fill(&stall, end, &evidence, spans->options->threshold_ns) ||
-	    (stall.kind == WIRE_SPAN_TURN && is_no_turn(spans, end->tid, &evidence)) ||
+	    (stall.kind == WIRE_SPAN_TURN && is_no_turn(spans, end, &evidence)) ||
 	    (stall.kind == WIRE_SPAN_TURN && span_followers_has_jobs(&spans->followers, end->tid) &&
 	     !span_stall_keep_waits(&stall, spans->options->threshold_ns)) ||
 	    (stall.kind == WIRE_SPAN_ROOT && is_rootless(spans, end->tid, &evidence))) {
@@ -351,10 +378,10 @@ static struct present *present_of(struct spans *spans, const struct span_worker 
 {
 	uint64_t elapsed_ns = raw->header.time_ns - raw->open_ns;
 
-	return raw->stack && (raw->stack - 1) / SPAN_STACKS < MAX_WORKERS && raw->open_ns &&
+	return raw->stack && raw->stack <= MAX_SPAN_STACKS && raw->open_ns &&
 			       raw->open_ns <= raw->header.time_ns &&
 			       elapsed_ns >= spans->options->threshold_ns
-		       ? &spans->present[(raw->stack - 1) / SPAN_STACKS]
+		       ? &spans->present[raw->stack - 1]
 		       : NULL;
 }
 
@@ -385,19 +412,39 @@ static bool is_parked(struct spans *spans, const struct span_worker *raw,
 			: NULL;
 	enum span_following following = FOLLOWS;
 
-	if (loop && loop->is_shared)
+	if (span_loops_takes_turns(loop, signs))
 		span_followers_know(&spans->followers, raw->tid);
 	else
 		following = follows(spans, raw->tid, present->stack, raw->site);
 	if (following == FOLLOWS && !is_for_lock(raw->site))
 		send_park(spans, raw->tid, present->pointer);
+	spans->found_parked |= following == FOLLOWS;
 	return following != FOLLOWS_NOT;
+}
+
+bool spans_take_parked(struct spans *spans)
+{
+	bool found = spans->found_parked;
+
+	spans->found_parked = false;
+	return found;
+}
+
+/* One that waits in a library for an answer was taken for a loop. */
+static bool is_no_worker(const struct spans *spans, const struct wire_worker *worker)
+{
+	if (worker->kind != WIRE_SPAN_TURN || *spans->options->prefix)
+		return false;
+	return span_loops_is_asking(&spans->loops, worker->tid) ||
+	       (!worker->spans && !worker->open_ns && span_seeds_asks(&spans->seeds, worker->tid));
 }
 
 static int on_worker(struct spans *spans, const struct span_worker *raw,
 		     const struct span_found *found, struct record_sink sink)
 {
 	struct present *present = present_of(spans, raw);
+	/* where the user has not named it */
+	bool is_doubted = raw->is_busy && !*spans->options->prefix;
 	struct wire_worker worker = {
 		.header = {.size = sizeof(worker),
 			   .kind = WIRE_WORKER,
@@ -425,7 +472,8 @@ static int on_worker(struct spans *spans, const struct span_worker *raw,
 	if (is_present(present, raw) && found->is_read) {
 		present->stack = found->id;
 		present->rooted = found->signs.complete && !span_signs_are_rootless(&found->signs);
-		present->outside = is_outside_loop(spans, raw->tid, found->id) ||
+		present->outside = (is_doubted && !found->signs.loop) ||
+				   is_outside_loop(spans, raw->tid, found->id, found->signs.loop) ||
 				   is_parked(spans, raw, present, &found->signs);
 		if (worker.open_kind == SPAN_ROOT && span_signs_are_rootless(&found->signs))
 			span_seeds_doubt(&spans->seeds, raw->tid);
@@ -436,10 +484,13 @@ static int on_worker(struct spans *spans, const struct span_worker *raw,
 	if (worker.open_kind == SPAN_ROOT && span_seeds_doubted(&spans->seeds, raw->tid) &&
 	    !(is_present(present, raw) && present->rooted))
 		worker.open_ns = worker.stack = 0;
-	if (worker.open_kind == WIRE_SPAN_TURN && ((is_present(present, raw) && present->outside) ||
-						   is_uncertain(spans, raw, worker.stack)))
+	if (worker.open_kind == WIRE_SPAN_TURN &&
+	    ((is_present(present, raw) && present->outside) || (is_doubted && !worker.stack) ||
+	     is_uncertain(spans, raw, worker.stack)))
 		worker.open_ns = worker.stack = 0;
 	span_seeds_correct(&spans->seeds, &worker);
+	if (is_no_worker(spans, &worker))
+		return result;
 	return result < 0 ? result : sink_send(sink, &worker.header);
 }
 
@@ -601,6 +652,7 @@ static void fill_use(struct spans *spans, struct wire_runtime *record)
 	struct probe_use use;
 
 	spans->snapshots++;
+	cpu_samples_follow(&spans->probes.samples);
 	if (spans->snapshots == 2 && span_probes_may_change(&spans->probes))
 		spans->budget = probe_budget_start(&spans->probes, spans->options->budget);
 	use = probe_budget_use(spans->budget);
@@ -623,7 +675,7 @@ int spans_tell(struct spans *spans, uint64_t instant_ns, struct record_sink sink
 		.frames = counts.addresses,
 		.frames_named = counts.named,
 		.lost = spans->stacks.lost + spans->bpf->bss->spans_lost +
-			spans->bpf->bss->span_slots_lacking,
+			spans->bpf->bss->span_stacks_lacking,
 		.pid = spans->options->pid,
 		.probes = (__u32)spans->probes.attached,
 	};

@@ -77,6 +77,9 @@ uint64_t spans_helper_cpu_ns(const struct spans *spans);
 int spans_settle(struct spans *spans, bool last, uint64_t deadline_ns,
 		 struct record_sink sink) must_check;
 
+/* Whether a turn has shown to be over since the last call: another look at its thread ends it. */
+bool spans_take_parked(struct spans *spans);
+
 /* At a snapshot: WIRE_RUNTIME, and WIRE_POLLS where polls are probed. */
 int spans_tell(struct spans *spans, uint64_t instant_ns, struct record_sink sink) must_check;
 

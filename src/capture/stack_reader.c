@@ -88,7 +88,8 @@ static void send_layout(const struct reading *reading, struct reader_process *pr
 	process->layout_ns = clock_monotonic_ns();
 }
 
-/* *ret_count 0: the process had ended before its map was read, so no address says anything. */
+/* *ret_count 0: its map of that time is not known, as when it had ended, so no address says
+ * anything. */
 static enum unwind_end unwind_raw(struct reader *reader, struct reader_process *process,
 				  const struct span_stack *raw, uint64_t addresses[UNWIND_MAX],
 				  unsigned int *ret_count, uint64_t *ret_needed)
@@ -110,7 +111,7 @@ static enum unwind_end unwind_raw(struct reader *reader, struct reader_process *
 
 	*ret_count = 0;
 	*ret_needed = 0;
-	if (!process->is_known)
+	if (!process->is_known || !process->has_map)
 		return end;
 	*ret_count = unwind(reader->processes.symbolizer, &start, addresses, &end, ret_needed);
 
@@ -305,6 +306,12 @@ static bool is_of_library(const struct stack_options *options, const struct symb
 	return false;
 }
 
+/* Whatever it calls to do so, it is a loop's own wait. */
+static bool waits_for_epoll(const struct span_stack *raw)
+{
+	return (raw->of == SPAN_STACK_POLL || raw->of == SPAN_STACK_INNER) && raw->span_ns;
+}
+
 /* False: the thread has run meanwhile, so that nothing is known. */
 static bool read_user(const struct reading *reading, const struct stack_question *question)
 {
@@ -336,13 +343,15 @@ static bool read_user(const struct reading *reading, const struct stack_question
 		is_wrapper = is_wrapper && signs_read_futex(&symbols[i], &answer->signs);
 		is_call = is_call && signs_read_call(&symbols[i], &answer->signs);
 	}
-	answer->signs.asks |= count > 1 && signs_read_wait(&symbols[0], &symbols[1]);
+	answer->signs.asks |=
+		count > 1 && !waits_for_epoll(raw) && signs_read_wait(&symbols[0], &symbols[1]);
 	learn_end(question, end, needed, answer);
 	send_layout(reading, process);
 	if (!find_python(process, question, &python))
 		return false;
 	for (size_t i = 0; i < python.count; i++)
 		answer->signs.loop |= python.frames[i] && loop_is_in(python.frames[i]);
+	answer->signs.loop &= !answer->signs.jobs;
 	if (python.count)
 		add_mixed(reading, symbols, count, &python);
 	for (unsigned int i = 0; i < count && !python.count; i++)
@@ -388,6 +397,23 @@ static void write_name(char name[STACK_FILE_BYTES], const char *path)
 		snprintf(name, STACK_FILE_BYTES, "%s", path + (length > room ? length - room : 0));
 }
 
+static void write_names(const struct reader_processes *processes, struct stack_answer *answer)
+{
+	const struct symbolizer *symbolizer = processes->symbolizer;
+	const char *const paths[STACK_FILES] = {
+		[STACK_FILE_32_BIT] = symbolizer_32_bit(symbolizer),
+		[STACK_FILE_PYTHON] = processes->unread_python,
+		[STACK_FILE_UNFOLLOWED] =
+			processes->is_unfollowed ? symbolizer_program(symbolizer) : NULL,
+		[STACK_FILE_OTHER_BUILD] = symbolizer_other_build(symbolizer),
+		[STACK_FILE_UNSYMBOLED] = symbolizer_unsymboled(symbolizer),
+		[STACK_FILE_UNANSWERED] = symbolizer_unanswered(symbolizer),
+	};
+
+	for (size_t i = 0; i < STACK_FILES; i++)
+		write_name(answer->files[i], paths[i]);
+}
+
 static size_t answer(void *data, const void *bytes, size_t length, void *into,
 		     struct helper_parts *parts)
 {
@@ -427,9 +453,7 @@ static size_t answer(void *data, const void *bytes, size_t length, void *into,
 		break;
 	}
 	answer->counts = symbolizer_counts(reader->processes.symbolizer);
-	write_name(answer->other_build, symbolizer_other_build(reader->processes.symbolizer));
-	write_name(answer->unanswered, symbolizer_unanswered(reader->processes.symbolizer));
-	write_name(answer->program_32_bit, symbolizer_32_bit(reader->processes.symbolizer));
+	write_names(&reader->processes, answer);
 	return offsetof(struct stack_answer, frames) + answer->count * sizeof(answer->frames[0]);
 }
 

@@ -39,6 +39,17 @@ struct stack_part {
 	struct wire_frame frame;
 };
 
+/* Files that spoil stacks or names: of each kind, the first one is reported. */
+enum stack_file {
+	STACK_FILE_32_BIT,	/* symbolizer_32_bit() */
+	STACK_FILE_PYTHON,	/* python_find() cannot look into it */
+	STACK_FILE_UNFOLLOWED,	/* this stack's program: its map is not known */
+	STACK_FILE_OTHER_BUILD, /* symbolizer_other_build() */
+	STACK_FILE_UNSYMBOLED,	/* symbolizer_unsymboled() */
+	STACK_FILE_UNANSWERED,	/* symbolizer_unanswered() */
+	STACK_FILES,
+};
+
 #define STACK_FILE_BYTES 64 /* the end of its name, if it is longer */
 
 /* The end of an answer. */
@@ -49,13 +60,10 @@ struct stack_answer {
 	uint32_t
 		is_read; /* 0: the thread ran meanwhile, or is not ours to read: nothing is known */
 	uint32_t end;	 /* enum wire_stack_end */
-	/* a file whose debug file is of another build: as soon as one is known; "": none */
-	char other_build[STACK_FILE_BYTES];
-	char unanswered[STACK_FILE_BYTES];     /* likewise: symbolizer_unanswered() */
-	char program_32_bit[STACK_FILE_BYTES]; /* likewise */
-	struct python_layout python;	       /* of the process: as soon as it is known, once */
-	uint64_t user_end;   /* of the thread's stack (struct stack_end); 0: not known */
-	uint32_t is_end_new; /* it was not known so before */
+	char files[STACK_FILES][STACK_FILE_BYTES]; /* as soon as one is known; "": none */
+	struct python_layout python; /* of the process: as soon as it is known, once */
+	uint64_t user_end;	     /* of the thread's stack (struct stack_end); 0: not known */
+	uint32_t is_end_new;	     /* it was not known so before */
 	uint32_t count;
 	uint32_t frames[STACK_FRAMES_MAX]; /* ids; cut off behind them */
 };

@@ -99,5 +99,6 @@ void signs_read(const struct span_marks *marks, const struct symbol *symbol,
 		signs->root |= marks->root && strstr(frame->function, marks->root);
 		signs->asks |= frame->named && wait_is_for_answer(frame->function);
 		signs->loop |= loop_is_in(frame);
+		signs->jobs |= loop_is_of_pool(frame);
 	}
 }

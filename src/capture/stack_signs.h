@@ -19,6 +19,7 @@ struct span_signs {
 	unsigned int complete; /* the stack: what is not among the signs is not there */
 	unsigned int asks;     /* one that waits for an answer, or for a message of a queue */
 	unsigned int loop;     /* loop_is_in(): in a turn of one, or where it waits */
+	unsigned int jobs;     /* loop_is_of_pool(), and then it is in none */
 	/* loop_waits_by(), of a function within the first that is none of a library's */
 	unsigned int loop_waits;
 	/* What the functions say a futex is for: SITE_LOCK or SITE_CONDITION, or 0 */

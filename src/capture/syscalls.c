@@ -128,13 +128,13 @@ static const struct {
 	C(IPC, mq_timedreceive),
 	C(IPC, mq_timedsend),
 	/* locks */
-	C(LOCK, flock),
+	C(FLOCK, flock),
 	C(LOCK, semop),
 	C(LOCK, semtimedop),
 	C(FCNTL, fcntl),
 	C(FUTEX, futex),
-	{449, SYSCALL_WAIT}, /* futex_waitv: any of several objects */
-	{455, SYSCALL_LOCK}, /* futex_wait */
+	{449, SYSCALL_WAIT},	   /* futex_waitv: any of several objects */
+	{455, SYSCALL_FUTEX_WAIT}, /* futex_wait */
 	/* others with a rule of their own */
 	C(VFORK, clone),
 	{435, SYSCALL_VFORK}, /* clone3 */

@@ -11,7 +11,7 @@
 /* Fills classes[number] with enum syscall_class; what the list does not name is SYSCALL_OTHER. */
 void syscalls_classify(volatile __u8 classes[SYSCALL_TABLE_SIZE]);
 
-/* Whether event loops wait in it, and hardly anybody else: epoll, io_uring. */
+/* Whether event loops wait in it, and hardly any other code: epoll, io_uring. */
 bool syscalls_is_event_wait(int number);
 
 /* Or for others: in poll() or select(), as programs without a loop do, too; or in one once more. */

@@ -7,6 +7,7 @@
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
@@ -347,10 +348,26 @@ int targets_set_cgroup(struct targets *targets, const char *path, struct error *
 	result = cgroup_locate(path, &location, error);
 	if (result < 0)
 		return result;
+	free(targets->cgroup_path);
+	targets->cgroup_path = strdup(path);
+	if (!targets->cgroup_path)
+		return error_set(error, ENOMEM, "out of memory");
 	targets->cgroup_id = location.id;
 	targets->cgroup_level = location.level;
 	targets->cgroup_is_below_root = location.is_below_root;
 	return 0;
+}
+
+bool targets_follow_cgroup(struct targets *targets)
+{
+	struct cgroup_location location;
+
+	/* at another depth, as behind a link, the hooks would not look for it */
+	if (!targets->cgroup_path || cgroup_locate(targets->cgroup_path, &location, NULL) < 0 ||
+	    location.id == targets->cgroup_id || location.level != targets->cgroup_level)
+		return false;
+	targets->cgroup_id = location.id;
+	return true;
 }
 
 int targets_watch(struct targets *targets)
@@ -381,6 +398,13 @@ unsigned int targets_alive(struct targets *targets)
 	return targets->alive;
 }
 
+bool target_has_ended(const struct target *target)
+{
+	struct pollfd ended = {.fd = target->pidfd, .events = POLLIN};
+
+	return poll(&ended, 1, 0) == 1;
+}
+
 void targets_release(struct targets *targets)
 {
 	if (targets->watch_fd > 0)
@@ -389,4 +413,6 @@ void targets_release(struct targets *targets)
 	for (unsigned int i = 0; i < targets->count; i++)
 		close(targets->items[i].pidfd);
 	targets->count = 0;
+	free(targets->cgroup_path);
+	targets->cgroup_path = NULL;
 }

@@ -23,6 +23,7 @@ struct targets {
 	bool children;		   /* of the processes, and theirs */
 	bool forked_are_one;	   /* a name may be of a process and others that it has forked */
 	bool command;		   /* the one process is a command that was started to be watched */
+	char *cgroup_path;	   /* as it was given; owned */
 	uint64_t cgroup_id;	   /* 0 = none */
 	uint32_t cgroup_level;	   /* below the mounted tree's root */
 	bool cgroup_is_below_root; /* which is the machine's, not that of a cgroup namespace */
@@ -53,12 +54,21 @@ bool target_process_name(uint32_t pid, char comm[TARGET_NAME_BYTES]);
 int targets_set_cgroup(struct targets *targets, const char *path, struct error *error) must_check;
 
 /*
+ * True: another cgroup is at that path, and is the target from now on. A service manager removes a
+ * service's at its end, and makes it again when it starts.
+ */
+bool targets_follow_cgroup(struct targets *targets);
+
+/*
  * A descriptor that becomes readable when a process or thread of the list has ended; then
  * targets_alive() returns how many are left. Threads need pidfds for threads (6.9); before, the end
  * of their process counts. Negative errno without descriptors to spare.
  */
 int targets_watch(struct targets *targets) must_check;
 unsigned int targets_alive(struct targets *targets);
+
+/* One of the list: its id may be another's by now. */
+bool target_has_ended(const struct target *target);
 
 static inline bool targets_everything(const struct targets *targets)
 {

@@ -15,7 +15,7 @@
 
 struct counters {
 	struct taskstats_link *taskstats;
-	const struct targets *targets;
+	struct targets *targets;
 	struct proc_threads threads;
 	uint32_t *tids;
 	size_t tid_room;
@@ -42,7 +42,7 @@ static void counters_close(void *data)
 }
 
 static int counters_open(void **ret_data, const struct source_options *options,
-			 const struct targets *targets, struct wire_session *session,
+			 struct targets *targets, struct wire_session *session,
 			 struct record_sink sink, struct error *error)
 {
 	struct counters *counters = calloc(1, sizeof(*counters));
@@ -200,8 +200,10 @@ static int take_exit(void *data, const struct taskstats_reading *reading)
 /* All threads by tid, with what the counters do not include. */
 static int find_threads(struct counters *counters)
 {
-	int result = proc_threads_list(&counters->threads, counters->targets, false);
+	int result;
 
+	targets_follow_cgroup(counters->targets);
+	result = proc_threads_list(&counters->threads, counters->targets, false);
 	if (result < 0 ||
 	    array_reserve(&counters->records, &counters->room, counters->threads.count,
 			  sizeof(*counters->records)) < 0 ||

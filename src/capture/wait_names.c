@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "capture/wait_names.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -138,13 +139,23 @@ static const struct {
 	{"timedwait", SITE_CALLER},
 };
 
+/* Not in the middle of a word: neither `clock_slow` nor `unlock_slow` takes a lock. */
+static bool has_part(const char *function, const char *part)
+{
+	for (const char *at = strstr(function, part); at; at = strstr(at + 1, part))
+		if (at == function || !islower((unsigned char)*part) ||
+		    !islower((unsigned char)at[-1]))
+			return true;
+	return false;
+}
+
 int wait_verdict_of_name(const char *function)
 {
 	/* a library's inner functions are not in the dynamic symbols that stripping leaves */
 	if (!function)
 		return SITE_CALLER;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (strstr(function, names[i].part))
+		if (has_part(function, names[i].part))
 			return names[i].verdict;
 	return SITE_OPERATION;
 }

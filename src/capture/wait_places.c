@@ -389,6 +389,7 @@ static enum site_verdict walk(struct places *places, const struct site_question 
 			   .scans = CALL_SCAN_WORDS};
 	enum site_verdict verdict;
 	struct site_words around;
+	bool is_condition;
 
 	take_copy(&way.stack, question);
 	verdict = walk_up(&way, answer);
@@ -400,11 +401,14 @@ static enum site_verdict walk(struct places *places, const struct site_question 
 	}
 	if (question->is_of_events)
 		return verdict == SITE_LOCK ? SITE_LOCK : SITE_OPERATION;
-	if (verdict != SITE_UNNAMED)
+	is_condition = verdict == SITE_CONDITION && site_may_be_mutex(&question->futex);
+	if (verdict != SITE_UNNAMED && !is_condition)
 		return verdict;
 	if (read_memory(&way, question->futex.address - sizeof(around.before), &around,
 			sizeof(around)) != sizeof(around))
 		around = (struct site_words){0}; /* nothing is mapped there */
+	if (is_condition && site_of_futex(&question->futex, &around) != SITE_LOCK)
+		return SITE_CONDITION;
 	return site_of_futex(&question->futex, &around);
 }
 

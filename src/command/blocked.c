@@ -6,8 +6,8 @@
 
 #include "command/blocked_live.h"
 #include "command/command.h"
+#include "command/tui.h"
 #include "session/replay.h"
-#include "tui/terminal.h"
 
 static int run_recording(struct blocked *blocked, struct error *error)
 {
@@ -53,7 +53,7 @@ static int run(struct blocked *blocked, struct error *error)
 	if (!blocked->options.output.given)
 		blocked->options.output.screen =
 			!blocked->options.headless && !blocked->options.watch.duration_ns &&
-			!blocked->options.watch.command && terminal_usable();
+			!blocked->options.watch.command && tui_can_open("blocked");
 	screen.stalls = blocked->stalls;
 	screen.starvation = &blocked->starvation;
 	if (blocked->options.output.screen)

@@ -4,12 +4,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/print.h"
-#include "base/proc_stat.h"
 #include "base/wait_status.h"
+#include "command/blocked_program.h"
 #include "command/debug_files.h"
 #include "session/runtime_spans.h"
 #include "session/watch.h"
@@ -28,53 +27,13 @@ int blocked_take_record(void *data, const struct wire_header *record, struct err
 			   : 0;
 }
 
-/* A process ends with its first thread, or is that thread until the others have ended, too. */
-static void note_end(struct blocked *blocked, const struct interval *interval)
-{
-	for (size_t i = 0; i < interval->row_count; i++) {
-		const struct row *row = &interval->rows[i];
-
-		if (!row->exited || row->pid != blocked->options.spans.pid || row->tid != row->pid)
-			continue;
-		blocked->has_ended = true;
-		blocked->wait_status = row->exit_code;
-	}
-}
-
-static struct blocked_program program_of(uint32_t pid)
-{
-	char path[32];
-	struct stat file;
-
-	snprintf(path, sizeof(path), "/proc/%u/exe", proc_living_thread(pid));
-	if (stat(path, &file) < 0)
-		return (struct blocked_program){0};
-	return (struct blocked_program){file.st_dev, file.st_ino};
-}
-
-/* Its probes are in the files of the program before, and its workers are others. */
-static void note_exec(struct blocked *blocked)
-{
-	struct blocked_program before = blocked->program;
-
-	if (!blocked->watch || blocked->has_ended)
-		return;
-	blocked->program = program_of(blocked->options.spans.pid);
-	if (!before.inode || !blocked->program.inode ||
-	    (before.device == blocked->program.device && before.inode == blocked->program.inode))
-		return;
-	blocked->has_executed = true;
-	/* a command would end with dwell */
-	blocked->watch->loop.stop |= !blocked->options.watch.command;
-}
-
 int blocked_take_interval(void *data, struct interval *interval, struct error *error)
 {
 	struct blocked *blocked = data;
 
 	blocked->session = interval->session;
-	note_end(blocked, interval);
-	note_exec(blocked);
+	blocked_note_end(blocked, interval);
+	blocked_note_exec(blocked);
 	stalls_add_interval(blocked->stalls, interval);
 	if (starvation_add(&blocked->starvation, blocked->stalls, interval) < 0)
 		return error_set(error, ENOMEM, "out of memory");
@@ -110,27 +69,15 @@ static void say_ready(struct blocked *blocked)
 	close(options->ready_fd);
 }
 
-#define EXECUTED_BYTES 256
-
-static void executed_text(char text[EXECUTED_BYTES], const struct span_options *spans)
-{
-	char name[sizeof(spans->process)];
-
-	target_process_name(spans->pid, name);
-	snprintf(text, EXECUTED_BYTES,
-		 "%s %u has become another program, %s: start dwell blocked again", spans->process,
-		 spans->pid, name);
-}
-
 /* The process has ended, or the time is over: what there is stays on the screen. */
 static int stay(struct blocked *blocked, struct watch *watch, struct error *error)
 {
 	const struct span_options *spans = &blocked->options.spans;
-	char status[WAIT_STATUS_BYTES], remark[EXECUTED_BYTES];
+	char status[WAIT_STATUS_BYTES], remark[BLOCKED_EXECUTED_BYTES];
 
 	wait_status_format(status, blocked->wait_status);
 	if (blocked->has_executed)
-		executed_text(remark, spans);
+		blocked_executed_text(remark, spans);
 	else
 		snprintf(remark, sizeof(remark), "%s %u has ended%s%s", spans->process, spans->pid,
 			 blocked->has_ended ? ": " : "", blocked->has_ended ? status : "");
@@ -156,13 +103,16 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 		.data = blocked, .interval = blocked_take_interval, .record = blocked_take_record};
 	watch.spans = spans;
 	watch.child = blocked->child;
-	blocked->program = program_of(spans->pid);
+	blocked->program = blocked_program_of(spans->pid);
 	blocked->watch = &watch;
 	blocked->child = (struct child)CHILD_NONE;
 	if (blocked->options.record)
 		result = recorder_open(&recorder, blocked->options.record, blocked->options.force,
 				       error);
 	watch.recorder = recorder;
+	/* before what takes a second, and more on a busy machine */
+	if (result >= 0 && blocked->options.output.screen)
+		result = blocked_tui_await(&blocked->tui, error);
 	if (result >= 0)
 		result = watch_open(&watch, error);
 	if (result >= 0)
@@ -172,9 +122,9 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 	if (result >= 0)
 		result = watch_run(&watch, error);
 	if (result >= 0 && blocked->has_executed && !blocked->options.output.screen) {
-		char text[EXECUTED_BYTES];
+		char text[BLOCKED_EXECUTED_BYTES];
 
-		executed_text(text, spans);
+		blocked_executed_text(text, spans);
 		print_text(stderr, "dwell blocked: %s\n", text);
 	}
 	if (result >= 0 && !blocked->has_executed && !blocked->options.output.screen)
@@ -196,8 +146,10 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 static int start_command(struct blocked *blocked, struct error *error)
 {
 	struct watch_options *watch = &blocked->options.watch;
-	int result = child_prepare_program(&blocked->child, watch->command, error);
+	int result;
 
+	blocked->child.prints_to_stderr = watch->command_to_stderr;
+	result = child_prepare_program(&blocked->child, watch->command, error);
 	if (result >= 0)
 		result = child_pass_wrappers(&blocked->child, error);
 	return result < 0

@@ -33,7 +33,4 @@ extern const struct command_line blocked_line;
 
 void blocked_options_init(struct blocked_options *options);
 
-/* As command_line.end. */
-int blocked_options_end(void *data, struct error *error) must_check;
-
 #endif

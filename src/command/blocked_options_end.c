@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What the options of `dwell blocked` are without a command line, and together. */
-#include "command/blocked_options.h"
+#include "command/blocked_options_parts.h"
 
 #include <errno.h>
 #include <string.h>
@@ -69,6 +69,7 @@ int blocked_options_end(void *data, struct error *error)
 		options->output.format = &format_table;
 		options->output.given = true;
 	}
+	options->watch.command_to_stderr = result_is_for_programs(&options->output);
 	if (result >= 0 && options->export_format && !options->export)
 		result = error_set(error, EINVAL, "--export-format needs --export FILE");
 	if (result >= 0)

@@ -63,11 +63,16 @@ static int open_terminal(struct blocked_tui *tui, struct error *error)
 	return tui_open(&tui->tui, &options, error);
 }
 
-int blocked_tui_begin(struct blocked_tui *tui, struct loop *loop, struct error *error)
+int blocked_tui_await(struct blocked_tui *tui, struct error *error)
 {
 	int result = open_terminal(tui, error);
 
-	return result < 0 ? result : tui_begin(&tui->tui, loop, error);
+	return result < 0 ? result : tui_draw(&tui->tui, error);
+}
+
+int blocked_tui_begin(struct blocked_tui *tui, struct loop *loop, struct error *error)
+{
+	return tui_begin(&tui->tui, loop, error);
 }
 
 void blocked_tui_stall(struct blocked_tui *tui, const struct stall *stall)

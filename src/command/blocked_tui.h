@@ -19,7 +19,10 @@ struct blocked_tui {
 int blocked_tui_open(struct blocked_tui *tui, const struct blocked_screen_options *options,
 		     const struct result_options *output, struct error *error) must_check;
 
-/* Takes the terminal, and draws in the loop from now on. */
+/* Takes the terminal, until there is something to be seen. */
+int blocked_tui_await(struct blocked_tui *tui, struct error *error) must_check;
+
+/* Draws in the loop from now on. */
 int blocked_tui_begin(struct blocked_tui *tui, struct loop *loop, struct error *error) must_check;
 
 /* What `stalls` has taken. */

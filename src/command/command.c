@@ -21,36 +21,6 @@
 #include "guest/init.h"
 #include "version.h"
 
-const struct command *const commands[] = {
-	&command_top,	 &command_blocked,    &command_load,   &command_guest,	&command_record,
-	&command_report, &command_compare,    &command_doctor, &command_verify, &command_profile,
-	&command_serve,	 &command_completion, &command_schema,
-};
-const size_t command_count = ARRAY_SIZE(commands);
-
-const struct command *command_find(const char *name)
-{
-	for (size_t i = 0; i < command_count; i++)
-		if (!strcmp(commands[i]->name, name))
-			return commands[i];
-	return NULL;
-}
-
-static void print_help(FILE *to)
-{
-	fputs("Usage: dwell COMMAND [OPTION...]\n"
-	      "Shows where every thread's time goes, and who is to blame.\n\n"
-	      "Commands:\n",
-	      to);
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		print_text(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-	fputs("\nOptions:\n"
-	      "  --help     this list; `dwell help COMMAND` for a command's own, with examples\n"
-	      "  --version  version and licence\n\n"
-	      "Exit status: 0 done, 1 could not run, 2 usage, 3 a check failed, 4 inconclusive.\n",
-	      to);
-}
-
 static void print_version(void)
 {
 	char with[128], without[128];
@@ -95,20 +65,6 @@ static void fill_standard_files(void)
 		fd = dup(fd);
 	if (fd >= 0)
 		close(fd);
-}
-
-int command_check(const char *name, struct error *error)
-{
-	struct similar similar = {.wanted = name};
-	char shown[64];
-
-	if (command_find(name))
-		return 0;
-	for (size_t i = 0; i < command_count; i++)
-		similar_try(&similar, commands[i]->name);
-	text_printable(shown, sizeof(shown), name, 40);
-	return similar_error(error, EINVAL, &similar, "; `dwell --help` lists them",
-			     "no command '%s'", shown);
 }
 
 /* Options come after the command: a word in its place that looks like one is no misspelt command.
@@ -203,7 +159,7 @@ int command_main(int argc, char **argv)
 	/* numbers are written, and read, with a point everywhere */
 	setlocale(LC_NUMERIC, "C");
 	if (argc < 2) {
-		print_help(stderr);
+		commands_print(stderr);
 		return EXIT_USAGE;
 	}
 	if (is_of_dwell(argv[1]) && argc > 2 + !strcmp(argv[1], "help")) {
@@ -214,7 +170,7 @@ int command_main(int argc, char **argv)
 	if (!strcmp(argv[1], "help") && argc > 2 && !is_of_dwell(argv[2]))
 		return help_of(argv[2]);
 	if (asks_for_help(argv[1])) {
-		print_help(stdout);
+		commands_print(stdout);
 		return end_text();
 	}
 	if (asks_for_version(argv[1])) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Subcommands: one file each, one line in the table of command.c. */
+/* Subcommands: one file each, one line in COMMANDS. */
 #ifndef DWELL_COMMAND_COMMAND_H
 #define DWELL_COMMAND_COMMAND_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "base/error.h"
 #include "base/exit_code.h"
@@ -36,9 +37,25 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
-extern const struct command command_top, command_blocked, command_load, command_guest,
-	command_record, command_report, command_compare, command_doctor, command_verify,
-	command_profile, command_serve, command_completion, command_schema;
+/* All there are, in the order of `dwell --help`. */
+#define COMMANDS(X)                                                                                \
+	X(top)                                                                                     \
+	X(blocked)                                                                                 \
+	X(load)                                                                                    \
+	X(guest)                                                                                   \
+	X(record)                                                                                  \
+	X(report)                                                                                  \
+	X(compare)                                                                                 \
+	X(doctor)                                                                                  \
+	X(verify)                                                                                  \
+	X(profile)                                                                                 \
+	X(serve)                                                                                   \
+	X(completion)                                                                              \
+	X(schema)
+
+#define X(name) extern const struct command command_##name;
+COMMANDS(X)
+#undef X
 
 /* Finds the command in argv[1], or handles --help and --version. Returns an enum exit_code. */
 int command_main(int argc, char **argv);
@@ -48,5 +65,8 @@ const struct command *command_find(const char *name);
 
 /* -EINVAL: there is none; the error says which was meant. */
 int command_check(const char *name, struct error *error) must_check;
+
+/* `dwell --help`: the list of them. */
+void commands_print(FILE *to);
 
 #endif

@@ -60,15 +60,15 @@ static int take_metrics(void *data, const char *value, struct error *error)
 static const struct command_option compare_option_table[] = {
 	OPTION_GROUP(1, NULL),
 	RESULT_OPTIONS(struct compare_options, " (table)", " (20 on the page)"),
-	OPTION_GROUP(2, "Of threads, and of blocked workers:"),
+	OPTION_GROUP(2, "Threads and blocked workers:"),
 	TAKEN_OPTION("worse", 0, "PERCENT", take_worse,
 		     "exit with status 3 if in B a program lost, by more than chance, more than "
 		     "PERCENT more of the time than in A; of blocked workers, if B spends more "
 		     "than PERCENT more time in stalls"),
-	OPTION_GROUP(4, "Of threads, and of loads:"),
+	OPTION_GROUP(4, "Threads and loads:"),
 	FLAG_OPTION("all", 0, struct compare_options, all,
 		    "rows or metrics that did not change too"),
-	OPTION_GROUP(5, "Of loads:"),
+	OPTION_GROUP(5, "Loads:"),
 	TAKEN_OPTION("gate", 0, "METRIC=ABSOLUTE/RELATIVE%", take_gate, GATE_HELP),
 	TAKEN_OPTION("metrics", 0, "NAME[,NAME]", take_metrics, METRICS_HELP),
 	END_OF_OPTIONS,
@@ -139,8 +139,8 @@ static int check_options(struct compare_options *options, enum measurement_kind 
 
 	if (foreign)
 		return error_set(error, EINVAL,
-				 "%s is for measurements of %s, these are of `dwell %s`", foreign,
-				 kinds, measurement_kinds[kind]);
+				 "%s is for measurements of %s, these come from `dwell %s`",
+				 foreign, kinds, measurement_kinds[kind]);
 	options->output.page_keeps = page_keeps[kind];
 	return result_options_end(&options->output, schemas[kind], ~0U, error);
 }
@@ -159,11 +159,12 @@ static int compare_kinds(const struct compare_options *options,
 	int known = kinds[0] == MEASURED_BLOCKED;
 
 	if (kinds[0] != kinds[1])
-		return error_set(error, EBADMSG,
-				 "%s is of `dwell %s`, %s is not: only two of one kind can be "
-				 "compared",
-				 options->paths[known], measurement_kinds[kinds[known]],
-				 options->paths[!known]);
+		return error_set(
+			error, EBADMSG,
+			"%s comes from `dwell %s`, %s does not: only two of one kind can be "
+			"compared",
+			options->paths[known], measurement_kinds[kinds[known]],
+			options->paths[!known]);
 	return compare[kinds[0]](options, ret_code, error);
 }
 

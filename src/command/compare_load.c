@@ -6,6 +6,7 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "command/compare.h"
+#include "results/ab_runs.h"
 #include "results/load_reports.h"
 #include "view/compare.h"
 
@@ -82,24 +83,66 @@ static enum exit_code judge(const struct load_comparison *comparison)
 	return EXIT_INCONCLUSIVE;
 }
 
+static void release_sides(struct load_side sides[2])
+{
+	for (int i = 0; i < 2; i++)
+		load_side_release(&sides[i]);
+}
+
+static int read_sides(struct load_side sides[2], const struct compare_options *options,
+		      const struct load_starts *only, struct error *error)
+{
+	int result = 0;
+
+	for (int i = 0; result >= 0 && i < 2; i++) {
+		sides[i].only = only;
+		result = load_reports_read(&sides[i], options->paths[i], error);
+	}
+	return result;
+}
+
+/* Runs that `dwell load --ab` has kept are asked about as it did; others, all there are. */
+static int read_as_made(struct load_side sides[2], const struct compare_options *options,
+			const struct ab_runs *pairs, struct load_question *question,
+			struct error *error)
+{
+	int result;
+
+	if (!pairs->starts.count)
+		return read_sides(sides, options, NULL, error);
+	result = read_sides(sides, options, &pairs->starts, error);
+	if (result < 0)
+		return result;
+	if (sides[0].runs && sides[1].runs) {
+		question->alpha = LOAD_ALPHA / pairs->looks;
+		question->by_turns = true;
+		return 0;
+	}
+	/* the other side was not made along with this one */
+	release_sides(sides);
+	return read_sides(sides, options, NULL, error);
+}
+
 int compare_load(const struct compare_options *options, enum exit_code *ret_code,
 		 struct error *error)
 {
 	struct load_side sides[2] = {{.runs = 0}};
 	struct load_comparison comparison = {.groups = NULL};
 	const struct compared compared = {options, &comparison};
-	int result = 0;
+	struct load_question question = options->question;
+	struct ab_runs pairs = {.looks = 0};
+	int result = ab_runs_read(&pairs, options->paths[0], error);
 
-	for (int i = 0; result >= 0 && i < 2; i++)
-		result = load_reports_read(&sides[i], options->paths[i], error);
-	if (result >= 0 && load_compare(&comparison, &sides[0], &sides[1], &options->question) < 0)
+	if (result >= 0)
+		result = read_as_made(sides, options, &pairs, &question, error);
+	if (result >= 0 && load_compare(&comparison, &sides[0], &sides[1], &question) < 0)
 		result = error_set(error, ENOMEM, "out of memory");
 	if (result >= 0)
 		result = result_print(&options->output, &kind, &compared, error);
 	if (result >= 0)
 		*ret_code = judge(&comparison);
 	load_comparison_release(&comparison);
-	for (int i = 0; i < 2; i++)
-		load_side_release(&sides[i]);
+	release_sides(sides);
+	ab_runs_release(&pairs);
 	return result;
 }

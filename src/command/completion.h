@@ -37,14 +37,16 @@ void offer_values(struct offers *offers, const struct given *given,
 void offer_arguments(struct offers *offers, const struct command *command);
 void offer_commands(struct offers *offers, const char *without);
 
-/* For --fields and --sort. */
+/* For --fields; for --sort. */
 void offer_fields(struct offers *offers, const struct given *given);
+void offer_orders(struct offers *offers, const struct given *given);
 
 /* What `dwell load` and `dwell verify` take. */
 void offer_work(struct offers *offers);
 void offer_scenarios(struct offers *offers);
 void offer_checks(struct offers *offers);
 void offer_metrics(struct offers *offers);
+void offer_metric_list(struct offers *offers); /* of names, separated by commas */
 void offer_subjects(struct offers *offers);
 void offer_patterns(struct offers *offers);
 

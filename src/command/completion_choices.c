@@ -7,7 +7,6 @@
 #include "command/describe.h"
 #include "emit/emit.h"
 #include "guest/presets.h"
-#include "load/metrics.h"
 #include "model/group.h"
 #include "model/profile.h"
 #include "runtime/runtime.h"
@@ -33,9 +32,9 @@ static void offer_topologies(struct offers *offers)
 
 static void offer_runtimes(struct offers *offers)
 {
-	offer(offers, "auto", NULL);
+	offer(offers, "auto", "the one that dwell finds");
 	for (size_t i = 0; i < runtime_count; i++)
-		offer(offers, runtimes[i]->name, NULL);
+		offer(offers, runtimes[i]->name, runtimes[i]->summary);
 }
 
 static void offer_groupings(struct offers *offers, const struct given *given)
@@ -59,13 +58,6 @@ static void offer_states(struct offers *offers)
 	for (int i = 0; i < STATES; i++)
 		if (i != STATE_STOLEN && i != STATE_IRQ) /* they have no stacks */
 			offer(offers, state_info[i].key, state_info[i].help);
-}
-
-static void offer_metric_list(struct offers *offers)
-{
-	offers_after(offers, ",");
-	for (size_t i = 0; i < LOAD_METRICS; i++)
-		offer(offers, load_metrics[i].key, load_metrics[i].help);
 }
 
 static void offer_triggers(struct offers *offers)
@@ -94,8 +86,10 @@ static void offer_formats(struct offers *offers, const struct given *given)
 		offer(offers, formats[i]->name, formats[i]->help);
 	for (size_t i = 0; given->command == &command_profile && i < profile_export_count; i++)
 		offer(offers, profile_exports[i].name, profile_exports[i].help);
-	if (given->command == &command_report)
+	if (given->command == &command_report) {
 		offer(offers, "html", "a page for a browser");
+		offer(offers, "clickhouse", "rows of counters, as dwell serve pushes them");
+	}
 }
 
 /* By the option's name. */
@@ -121,7 +115,6 @@ static const struct {
 	{"push", NULL, "remote-write= victoriametrics= otlp= pyroscope= clickhouse="},
 	{"root", NULL, "state thread none"},
 	{"runtime", offer_runtimes, NULL},
-	{"source", NULL, "auto bpf taskstats procfs"},
 	{"state", offer_states, NULL},
 	{"theme", NULL, "auto dark light mono"},
 	{"topology", offer_topologies, NULL},
@@ -163,8 +156,12 @@ void offer_values(struct offers *offers, const struct given *given,
 		offer_formats(offers, given);
 	else if (!strcmp(option->name, "by"))
 		offer_groupings(offers, given);
+	else if (!strcmp(option->name, "source"))
+		offer_words(offers, given->command == &command_profile
+					    ? "auto bpf"
+					    : "auto bpf taskstats procfs");
 	else if (!strcmp(option->name, "sort"))
-		offer_fields(offers, given);
+		offer_orders(offers, given);
 	else if (!strcmp(option->name, "fields")) {
 		offers_after(offers, ",");
 		offer_fields(offers, given);

@@ -76,3 +76,14 @@ void offer_fields(struct offers *offers, const struct given *given)
 				results[i].schema == &interval_schema ? 1U << BY_THREAD : ~0U);
 	offer(offers, "help", "lists them");
 }
+
+void offer_orders(struct offers *offers, const struct given *given)
+{
+	const struct field *active = field_find("active");
+
+	/* shares of blame have none */
+	if ((given->command == &command_top && !given_value(given, "blame")) ||
+	    given->command == &command_report)
+		offer(offers, active->name, active->help);
+	offer_fields(offers, given);
+}

@@ -72,6 +72,13 @@ void offer_metrics(struct offers *offers)
 		offer_with(offers, load_metrics[i].key, "=", load_metrics[i].help);
 }
 
+void offer_metric_list(struct offers *offers)
+{
+	offers_after(offers, ",");
+	for (size_t i = 0; i < LOAD_METRICS; i++)
+		offer(offers, load_metrics[i].key, load_metrics[i].help);
+}
+
 void offer_subjects(struct offers *offers)
 {
 	offer_words(offers, "types scenarios checks");

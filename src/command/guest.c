@@ -10,14 +10,11 @@
 #include "base/file.h"
 #include "base/print.h"
 #include "command/command.h"
+#include "command/guest_image.h"
 #include "command/guest_matrix.h"
 #include "command/guest_options.h"
 #include "command/guest_trace.h"
-#include "command/outputs.h"
-#include "guest/image.h"
 #include "guest/outcome.h"
-
-#define UNPACKING_BYTES (128 << 20) /* what a kernel and a command need besides their files */
 
 struct guest_run {
 	struct guest_options options;
@@ -26,44 +23,6 @@ struct guest_run {
 	struct guest_trace trace;
 	struct boot_result result;
 };
-
-static int make_image(struct guest_run *run, struct error *error)
-{
-	const struct guest_options *options = &run->options;
-	struct image_options image = {.program = options->program,
-				      .sysroot = options->sysroot,
-				      .arguments = run->trace.command ? run->trace.command
-								      : options->command,
-				      .files = options->files,
-				      .scheduler = options->scheduler,
-				      .repro = options->repro,
-				      .recording = options->recording,
-				      .kernel = options->boot.qemu.kernel,
-				      .modules = options->modules,
-				      .pulled = &run->pulled};
-	char directory[PATH_MAX];
-	uint64_t bytes;
-	int result;
-
-	if (!getcwd(directory, sizeof(directory)))
-		return error_set(error, errno, "the working directory: %s", strerror(errno));
-	result = outputs_add(&run->pulled, directory,
-			     run->trace.command ? run->trace.command : options->command);
-	if (result >= 0 && options->recording)
-		result = pulled_files_add(&run->pulled, directory, options->recording, false);
-	for (size_t i = 0; result >= 0 && i < options->return_count; i++)
-		result = pulled_files_add(&run->pulled, directory, options->pulled[i], true);
-	if (result < 0)
-		return error_set(error, ENOMEM, "out of memory");
-	result = image_make(&image, &run->options.boot.qemu.image_fd, &bytes, error);
-	/* unpacked, it is there twice for a while */
-	if (result >= 0 && bytes * 2 + UNPACKING_BYTES > options->boot.qemu.memory_bytes)
-		result = error_set(error, ENOMEM,
-				   "the guest's files take %llu MiB, too much for its memory: more "
-				   "by --memory",
-				   (unsigned long long)(bytes >> 20));
-	return result;
-}
 
 static int boot(struct guest_run *run, struct error *error)
 {
@@ -87,7 +46,9 @@ static int boot(struct guest_run *run, struct error *error)
 	result = guest_trace_choose(&run->trace, &run->options, stamp);
 	if (result < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	result = make_image(run, error);
+	result = guest_image_make(&run->options,
+				  run->trace.command ? run->trace.command : run->options.command,
+				  &run->pulled, error);
 	if (result >= 0)
 		result = boot_run(boot, &run->result, error);
 	if (boot->qemu.image_fd >= 0)
@@ -179,8 +140,10 @@ static int run_guest(struct guest_run *run)
 	/* the write reports a reader, or QEMU, that is gone; our children are ours to await */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
+	/* a reader that has had enough is none that fails: what else dwell prints ends like this */
 	if (boot(run, &failed) < 0)
-		code = command_fail("guest", EXIT_NOT_RUN, &failed);
+		code = run->result.unread ? EXIT_NOT_RUN
+					  : command_fail("guest", EXIT_NOT_RUN, &failed);
 	else if (run->result.scheduler == BOOT_SCHEDULER_DIED)
 		code = EXIT_CHECK_FAILED;
 	else

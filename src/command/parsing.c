@@ -50,13 +50,16 @@ int parsing_count(const char *text, const char *option, uint64_t *ret_count, str
 	return 0;
 }
 
-/* " (a program to run comes after --)", and that this is not the only target. */
+/* " (a program to run comes after --)", and that this is not the only target, or is a number. */
 static void add_advice(struct error *error, const struct targets *targets, char **rest)
 {
 	char others[192] = "", first[64], second[64];
 	size_t used = strlen(error->text);
 
-	if (!targets_everything(targets)) {
+	if (rest[0][strspn(rest[0], "0123456789")] == '\0') {
+		text_printable(first, sizeof(first), rest[0], 15);
+		snprintf(others, sizeof(others), "-p %s is the process of that number; ", first);
+	} else if (!targets_everything(targets)) {
 		snprintf(others, sizeof(others), "another target was given before it; ");
 	} else if (rest[1] && *rest[1] != '-') {
 		text_printable(first, sizeof(first), rest[0], 15);

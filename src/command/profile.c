@@ -6,27 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/print.h"
 #include "command/command.h"
-#include "command/debug_files.h"
-#include "command/profile_options.h"
-#include "command/profile_tui.h"
-#include "session/replay.h"
-#include "session/watch.h"
-#include "tui/terminal.h"
+#include "command/profile_course.h"
+#include "command/tui.h"
 
 #define DEFAULT_ROWS 20
 
-struct profile_command {
-	struct command_profile_options options;
-	struct profile *profile;
-	struct profile_result result;
-	struct profile_tui tui;
-	struct file_draft file; /* none: standard output */
-};
-
-static int take_record(void *data, const struct wire_header *record, struct error *error)
+int profile_take_record(void *data, const struct wire_header *record, struct error *error)
 {
 	struct profile_command *command = data;
 	int result = profile_feed(command->profile, record);
@@ -35,7 +21,7 @@ static int take_record(void *data, const struct wire_header *record, struct erro
 			  : 0;
 }
 
-static int take_interval(void *data, struct interval *interval, struct error *error)
+int profile_take_interval(void *data, struct interval *interval, struct error *error)
 {
 	struct profile_command *command = data;
 	struct profile_result *result = &command->result;
@@ -60,14 +46,19 @@ static int write_page(struct output *out, const void *result)
 
 static const struct result_kind kind = {.schema = &profile_schema, .page = write_page};
 
-static int keep_output(struct profile_command *command, struct error *error)
+static int keep_output(struct profile_command *command, struct output *out, struct error *error)
 {
-	int result = command->file.fd < 0 ? 0 : file_draft_keep(&command->file);
+	int result;
 
+	if (command->file.fd < 0)
+		return command_write(out, error);
+	result = output_flush(out);
+	if (result >= 0)
+		result = file_draft_keep(&command->file);
 	return result < 0 ? file_draft_refused(command->options.path, result, error) : 0;
 }
 
-static int write_result(struct profile_command *command, struct error *error)
+int profile_write_result(struct profile_command *command, struct error *error)
 {
 	struct command_profile_options *options = &command->options;
 	struct profile_result *result = &command->result;
@@ -84,139 +75,16 @@ static int write_result(struct profile_command *command, struct error *error)
 		written = result_write(&options->output, &kind, result, &out, error);
 	if (written == -ENOMEM)
 		return error_set(error, ENOMEM, "out of memory");
-	if (written >= 0)
-		written = command_write(&out, error);
-	return written < 0 ? written : keep_output(command, error);
+	return written < 0 ? written : keep_output(command, &out, error);
 }
 
-static int open_screen(struct profile_command *command, struct error *error)
+int profile_open_screen(struct profile_command *command, struct error *error)
 {
 	const struct profile_screen_options options = {.result = &command->result,
 						       .root = command->options.root,
 						       .replay = command->options.from};
 
 	return profile_tui_open(&command->tui, &options, &command->options.output, error);
-}
-
-/* On the screen until the user has seen enough, also when nothing more comes. */
-static int run_screen(struct profile_command *command, struct watch *watch, struct error *error)
-{
-	int result = open_screen(command, error);
-
-	if (result >= 0)
-		result = tui_begin(&command->tui.tui, &watch->loop, error);
-	if (result >= 0)
-		result = watch_run(watch, error);
-	if (result >= 0 && !command->tui.tui.quit && !watch->signalled) {
-		bool is_gone = watch_targets_gone(watch);
-
-		/* no more stacks are asked for */
-		watch_close_source(watch);
-		result = profile_tui_stay(&command->tui,
-					  is_gone ? "the target has ended"
-						  : "this was all that was asked for",
-					  error);
-	}
-	profile_tui_close(&command->tui);
-	return result;
-}
-
-static int run_live(struct profile_command *command, struct error *error)
-{
-	struct watch watch = WATCH_NONE;
-	bool screen = command->options.output.screen;
-	int result;
-
-	watch.options = &command->options.watch;
-	watch.audience = (struct audience){
-		.data = command, .interval = take_interval, .record = take_record};
-	watch.profile = &command->options.profile;
-	command_fetch_debug_files("profile", &command->options.watch.targets,
-				  &command->options.profile.stacks);
-	result = watch_open(&watch, error);
-	if (result >= 0 && screen)
-		result = run_screen(command, &watch, error);
-	if (result >= 0 && !screen && !watch.options->duration_ns && !watch.options->count &&
-	    !watch.options->command && isatty(STDERR_FILENO))
-		print_text(stderr, "dwell profile: taking stacks; Ctrl-C ends it\n");
-	if (result >= 0 && !screen)
-		result = watch_run(&watch, error);
-	if (result >= 0 && !screen)
-		watch_report_end(&watch, "profile");
-	/* the session's facts are the watch's */
-	if (result >= 0 && !screen && !command->result.session)
-		result = error_set(error, EINVAL, "no interval was measured");
-	if (result >= 0 && !screen)
-		result = write_result(command, error);
-	watch_release(&watch);
-	return result;
-}
-
-static int show_recording(struct profile_command *command, const char *remark, struct error *error)
-{
-	int result = open_screen(command, error);
-
-	if (result >= 0)
-		result = profile_tui_stay(&command->tui, remark, error);
-	profile_tui_close(&command->tui);
-	return result;
-}
-
-static int check_stacks(const struct profile_command *command, const char *path,
-			struct error *error)
-{
-	return profile_quality(command->profile)->header.size
-		       ? 0
-		       : error_set(error, EINVAL,
-				   "%s has no stacks: record them with dwell record --stacks",
-				   path);
-}
-
-static int run_recording(struct profile_command *command, struct error *error)
-{
-	struct replay replay = {
-		.audience = {.data = command, .interval = take_interval, .record = take_record},
-		.count = command->options.watch.count,
-		.duration_ns = command->options.watch.duration_ns};
-	int damaged = 0, result = replay_open(&replay, command->options.from, error);
-
-	if (result >= 0) {
-		result = replay_run(&replay, error);
-		damaged = result == -EBADMSG ? result : 0;
-	}
-	if (result >= 0)
-		result = check_stacks(command, command->options.from, error);
-	if ((result >= 0 || damaged) && command->result.session) {
-		struct error why = *error;
-		int written = command->options.output.screen
-				      ? show_recording(command, damaged ? why.text : NULL, error)
-				      : write_result(command, error);
-
-		if (written >= 0 && damaged)
-			*error = why;
-		result = written < 0 ? written : damaged;
-	}
-	replay_release(&replay);
-	return result;
-}
-
-/* What the page compares with: as a command of its own, which writes nothing. */
-static int read_before(struct profile_command *before, struct error *error)
-{
-	struct replay replay = {
-		.audience = {.data = before, .interval = take_interval, .record = take_record}};
-	int result = replay_open(&replay, before->options.before, error);
-
-	if (result >= 0)
-		result = replay_run(&replay, error);
-	if (result >= 0)
-		result = check_stacks(before, before->options.before, error);
-	if (result >= 0 &&
-	    (profile_end(before->profile) < 0 || profile_result_make(&before->result) < 0))
-		result = error_set(error, ENOMEM, "out of memory");
-	before->result.session = NULL; /* the replay's */
-	replay_release(&replay);
-	return result;
 }
 
 static int open_output(struct profile_command *command, struct error *error)
@@ -236,7 +104,7 @@ static void choose_screen(struct command_profile_options *options)
 	if (!options->output.given && !options->path && !options->by_given &&
 	    !options->output.order.top)
 		options->output.screen = !options->watch.command && !options->watch.count &&
-					 !options->watch.duration_ns && terminal_usable();
+					 !options->watch.duration_ns && tui_can_open("profile");
 }
 
 /* 0 or -ENOMEM. */
@@ -263,14 +131,14 @@ static int run(struct profile_command *command, struct error *error)
 	if (result < 0)
 		error_set(error, ENOMEM, "out of memory");
 	if (result >= 0 && command->options.before) {
-		result = read_before(&before, error);
+		result = profile_read_before(&before, error);
 		command->result.before = &before.result;
 	}
 	if (result >= 0)
 		result = open_output(command, error);
 	if (result >= 0)
-		result = command->options.from ? run_recording(command, error)
-					       : run_live(command, error);
+		result = command->options.from ? profile_run_recording(command, error)
+					       : profile_run_live(command, error);
 	profile_free(before.profile);
 	return result;
 }

@@ -3,18 +3,13 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/build_options.h"
-#include "runtime/runtime.h"
+#include "base/array.h"
+#include "command/window_options.h"
 
-#define DEFAULT_FREQUENCY   99
-#define DEFAULT_RATE	    150
 #define FREQUENCY_MAX	    2500
 
 #define FORMATS_OF_PROFILES "tui, " RESULT_FORMATS ", html, folded, pprof, chrome"
-
-#define USUAL_STATES	    (PROFILE_STATES & ~(1U << STATE_IDLE | 1U << STATE_STOPPED))
 
 static const char text[] =
 	"Shows which code each state's time was spent in: exact totals, divided by stacks of what "
@@ -66,7 +61,7 @@ static uint32_t states_named(const char *name, size_t length)
 	} groups[] = {
 		{"all", PROFILE_STATES},
 		{"cpu", 1U << STATE_USER | 1U << STATE_KERNEL},
-		{"waits", USUAL_STATES & ~(1U << STATE_USER | 1U << STATE_KERNEL)},
+		{"waits", PROFILE_STATES_USUAL & ~(1U << STATE_USER | 1U << STATE_KERNEL)},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
@@ -172,6 +167,7 @@ static const struct command_option profile_option_table[] = {
 		    "from a recording with stacks, in place of a process"),
 	TEXT_OPTION("before", 0, "FILE", struct command_profile_options, before,
 		    "with --format html: mark what takes more or less than in this recording"),
+	OPTIONS_OF(window_option_table, struct command_profile_options, window),
 	OPTION_GROUP(4, "How stacks are taken:"),
 	STACK_RATE_OPTIONS(struct command_profile_options, profile),
 	TAKEN_MEMBER("unwind", 0, "HOW", struct command_profile_options, profile.stacks,
@@ -179,107 +175,10 @@ static const struct command_option profile_option_table[] = {
 		     "auto: by unwind tables; dwarf: the same; fp: by frame pointers (auto)"),
 	TEXT_OPTION("target", 0, "FILE", struct command_profile_options, profile.stacks.symbols,
 		    "the program with its symbols, if it runs stripped"),
-	WATCH_OPTIONS(struct command_profile_options, watch, "1s"),
+	WATCH_OPTIONS(struct command_profile_options, watch, "auto or bpf: stacks need BPF (auto)",
+		      "1s"),
 	END_OF_OPTIONS,
 };
-
-static uint32_t wire_states(uint32_t states)
-{
-	uint32_t wire = 0;
-
-	for (int state = 0; state < STATES; state++)
-		if (states & 1U << state)
-			wire |= 1U << wire_of_state((enum state)state);
-	return wire;
-}
-
-void profile_options_usual(struct profile_options *options)
-{
-	*options = (struct profile_options){.frequency = DEFAULT_FREQUENCY,
-					    .rate = DEFAULT_RATE,
-					    .states = wire_states(USUAL_STATES),
-					    .stacks.packages = runtime_packages};
-}
-
-void profile_options_init(struct command_profile_options *options)
-{
-	*options = (struct command_profile_options){.output = {.page_keeps = PAGE_CUTS}};
-	profile_options_usual(&options->profile);
-	watch_options_init(&options->watch);
-	options->watch.targets.forked_are_one = true;
-	options->watch.source = SOURCE_BPF;
-}
-
-/* What is asked for of a profile that is taken now. */
-static bool asks_of_taking(const struct command_profile_options *options)
-{
-	const struct watch_options *watch = &options->watch;
-
-	return watch->interval_given || watch->count || watch->duration_ns ||
-	       options->profile.frequency != DEFAULT_FREQUENCY ||
-	       options->profile.rate != DEFAULT_RATE || options->profile.stacks.symbols;
-}
-
-/* Options that others need, or exclude. */
-static int check_together(const struct command_profile_options *options, struct error *error)
-{
-	const char *symbols = options->profile.stacks.symbols;
-
-	if (options->from && (options->watch.targets.count || options->watch.targets.cgroup_id ||
-			      options->watch.command))
-		return error_set(error, EINVAL, "give a target, a command or --from");
-	if (options->from && asks_of_taking(options))
-		return error_set(error, EINVAL,
-				 "--from: stacks have been taken; -i, -c, -d, --freq, --rate and "
-				 "--target are for taking them");
-	if (options->force && !options->path)
-		return error_set(error, EINVAL, "--force needs -o");
-	if (options->root != PROFILE_ROOT_STATE && !options->export && !options->output.screen)
-		return error_set(error, EINVAL, "--root is for --format folded and chrome");
-	if (symbols && access(symbols, R_OK) < 0)
-		return error_set(error, errno, "cannot read %s: %s", symbols, strerror(errno));
-	return 0;
-}
-
-static int end(void *data, struct error *error)
-{
-	struct command_profile_options *options = data;
-	int result = watch_options_end(&options->watch, error);
-
-	if (result >= 0)
-		result = result_options_end(&options->output, &profile_schema, ~0U, error);
-	if (result < 0)
-		return result;
-	if (options->watch.source != SOURCE_BPF && options->watch.source != SOURCE_AUTO)
-		return error_set(error, EINVAL, "stacks need --source bpf");
-	options->watch.source = SOURCE_BPF;
-	if (options->export && options->export->is_binary && !options->path &&
-	    isatty(STDOUT_FILENO))
-		return error_set(error, EINVAL,
-				 "--format %s is nothing for a terminal: add -o FILE",
-				 options->export->name);
-	if (options->output.screen && options->output.order.top)
-		return error_set(error, EINVAL, "--top is for rows: use it with --format table");
-	if (options->output.screen && (options->watch.command || options->path))
-		return error_set(
-			error, EINVAL,
-			options->path ? "the screen is not written to a file: --format html is"
-				      : "the command would share the screen: use --format table, "
-					"or dwell record --stacks");
-	if (options->export && !strcmp(options->export->name, "html") &&
-	    !build_option_enabled(BUILD_PAGE))
-		return build_option_missing(BUILD_PAGE, error);
-	if (options->before && (!options->export || strcmp(options->export->name, "html") != 0))
-		return error_set(error, EINVAL,
-				 "--before is for --format html; dwell compare is for the rest");
-	result = check_together(options, error);
-	if (result < 0)
-		return result;
-	if (!options->states)
-		options->states = USUAL_STATES;
-	options->profile.states = wire_states(options->states);
-	return 0;
-}
 
 const struct command_line profile_line = {
 	.options = profile_option_table,
@@ -287,5 +186,5 @@ const struct command_line profile_line = {
 	.text = text,
 	.argument_member = offsetof(struct command_profile_options, watch),
 	.take_argument = watch_take_argument,
-	.end = end,
+	.end = profile_options_end,
 };

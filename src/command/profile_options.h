@@ -4,6 +4,7 @@
 #define DWELL_COMMAND_PROFILE_OPTIONS_H
 
 #include "capture/profiler.h"
+#include "capture/recording.h"
 #include "command/result_options.h"
 #include "command/watch_options.h"
 #include "view/profile.h"
@@ -20,6 +21,7 @@ struct command_profile_options {
 	const struct profile_export_ops *export; /* a format of profiles alone; NULL: none */
 	const char *path;			 /* NULL: standard output */
 	const char *from;			 /* a recording; NULL: live */
+	struct recording_window window;		 /* of it */
 	const char *before;			 /* a recording to compare with; NULL: none */
 	bool kernel;				 /* as in struct profile_result */
 	bool force;				 /* an existing file is replaced */
@@ -27,7 +29,13 @@ struct command_profile_options {
 
 extern const struct command_line profile_line;
 
+/* Those that are shown where none is asked for. */
+#define PROFILE_STATES_USUAL (PROFILE_STATES & ~(1U << STATE_IDLE | 1U << STATE_STOPPED))
+
 void profile_options_init(struct command_profile_options *options);
+
+/* As command_line.end. */
+int profile_options_end(void *data, struct error *error) must_check;
 
 /* What is taken where nothing else is asked for. */
 void profile_options_usual(struct profile_options *options);

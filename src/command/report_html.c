@@ -7,8 +7,6 @@
 
 #include "view/machine_page.h"
 
-/* Programs with counters of their own: as many as `dwell serve` has. */
-#define GROUPS 50
 /* Of a busy machine that is a file of some megabytes. */
 #define PERIODS 360
 
@@ -25,7 +23,7 @@ struct report_html *report_html_new(uint64_t duration_ns)
 	if (!html)
 		return NULL;
 	periods_init(&html->periods, &length_ns, 1);
-	if (counters_init(&html->counters, BY_PROCESS, GROUPS, 1) >= 0)
+	if (counters_init(&html->counters, BY_PROCESS, COUNTERS_GROUPS, 1) >= 0)
 		return html;
 	report_html_free(html);
 	return NULL;

@@ -15,8 +15,14 @@ struct report {
 	const char **paths; /* of choice */
 	size_t path_room;
 	struct result_options output;
-	bool is_html;
-	struct report_html *html; /* what is_html needs besides the summary */
+	enum report_form {
+		REPORT_OF_ROWS, /* as `output` says */
+		REPORT_HTML,
+		REPORT_CLICKHOUSE,
+	} form;
+	struct report_html *html; /* what a form needs besides the summary */
+	struct report_clickhouse *clickhouse;
+	uint64_t every_ns; /* of REPORT_CLICKHOUSE; 0: each interval */
 	enum grouping by;
 	bool by_given;		  /* the page has these rows alone */
 	const struct field *sort; /* of rows; NULL: by active time, or as output.order has it */

@@ -71,13 +71,17 @@ int result_take_theme(void *data, const char *value, struct error *error)
 	return parsing_unknown(error, "theme", value, "auto, dark, light or mono");
 }
 
+static void list_field(const char *name, const struct field *field)
+{
+	print_text(stdout, "%-32s %s\n", name, field->help);
+}
+
 static void list_fields(const struct columns *columns)
 {
 	for (size_t i = 0; i < columns->count; i++) {
 		const struct column *column = &columns->items[i];
 
-		print_text(stdout, "%-32s %s\n", column->name,
-			   column->fields[column->depth - 1]->help);
+		list_field(column->name, column->fields[column->depth - 1]);
 	}
 }
 
@@ -85,19 +89,21 @@ static void list_fields(const struct columns *columns)
 static int check_fields(const struct result_options *options, const char *names,
 			const struct schema *schema, unsigned int levels, struct error *error)
 {
-	bool is_help = names && !strcmp(names, "help");
+	bool is_help = names && !strcmp(names, "help"), is_order = names == options->order.field;
 	struct columns columns;
 	int result = 0;
 
 	if (!names)
 		return 0;
-	if (names == options->order.field && strchr(names, ','))
+	if (is_order && strchr(names, ','))
 		return error_set(error, EINVAL, "--sort needs one field, not '%s'", names);
 	if (columns_init(&columns, schema, levels) < 0)
 		result = error_set(error, ENOMEM, "out of memory");
-	else if (is_help)
+	else if (is_help) {
+		if (is_order && options->ordering)
+			list_field(options->ordering->name, options->ordering);
 		list_fields(&columns);
-	else
+	} else
 		result = columns_select(&columns, names, error);
 	columns_release(&columns);
 	if (result >= 0 && is_help)

@@ -11,12 +11,13 @@
 #include "tui/palette.h"
 
 struct result_options {
-	const struct format *format; /* NULL: the command's own page of text, or its screen */
-	const char *fields;	     /* NULL: all */
-	struct order order;	     /* of the rows of every format */
-	unsigned int page_keeps;     /* enum page_keeps, set by the command */
-	bool screen;		     /* --format tui */
-	bool given;		     /* a format was asked for */
+	const struct format *format;  /* NULL: the command's own page of text, or its screen */
+	const char *fields;	      /* NULL: all */
+	struct order order;	      /* of the rows of every format */
+	const struct field *ordering; /* orders rows too, and is no column; NULL: none does */
+	unsigned int page_keeps;      /* enum page_keeps, set by the command */
+	bool screen;		      /* --format tui */
+	bool given;		      /* a format was asked for */
 	const char *named; /* that of --format, also one of the command's own; NULL: none */
 	bool json;	   /* --json */
 	enum theme theme;  /* of the screen */
@@ -36,7 +37,7 @@ enum page_keeps {
 #define SORT_HELP                                                                                  \
 	"order of the rows, by a name of --fields or a heading: text ascending, numbers "          \
 	"descending; `help` for all"
-#define TOP_HELP   "only the first N rows, in every format"
+#define TOP_HELP   "only the first N rows, in table, json, jsonl and csv"
 #define THEME_HELP "colours of the screen: auto, dark, light or mono (auto)"
 #define JSON_HELP  "the same as --format json"
 
@@ -72,6 +73,12 @@ int result_take_theme(void *options, const char *value, struct error *error) mus
  */
 int result_options_end(struct result_options *options, const struct schema *schema,
 		       unsigned int levels, struct error *error) must_check;
+
+/* Whether a program reads what is written: it can do so only where nothing else is between. */
+static inline bool result_is_for_programs(const struct result_options *options)
+{
+	return options->format && options->format != &format_table;
+}
 
 /* A result: its page of text for people, and what it is made of for programs. */
 struct result_kind {

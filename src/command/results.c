@@ -2,6 +2,7 @@
 /* Every kind of line that dwell writes. */
 #include "guest/outcome.h"
 #include "matrix/fields.h"
+#include "results/ab_runs.h"
 #include "view/blocked.h"
 #include "view/compare.h"
 #include "view/compare_threads.h"
@@ -25,6 +26,7 @@ const struct schema *const result_schemas[] = {
 	&guest_schema,
 	&matrix_schema,
 	&compare_load_schema,
+	&ab_runs_schema,
 	&sweep_schema,
 	&compare_blocked_schema,
 	&compare_threads_schema,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* `dwell serve`: measures all the time, for those who ask over HTTP. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/heap.h"
 #include "base/print.h"
@@ -15,6 +17,7 @@
 struct serve {
 	struct serve_options options;
 	struct server server;
+	bool has_no_cgroup; /* the watched one has been removed, and not been made again yet */
 };
 
 /* What happened besides, a line each. */
@@ -27,12 +30,43 @@ static void show_notice(struct server *server)
 	*server->notice = '\0';
 }
 
+/* That of a service goes with it, and is made again at its next start: till then there is nothing.
+ */
+static void look_at_cgroup(struct serve *serve)
+{
+	const char *path = serve->options.watch.targets.cgroup_path;
+	struct cgroup_location location;
+	bool is_gone = path && cgroup_locate(path, &location, NULL) < 0;
+
+	if (is_gone != serve->has_no_cgroup)
+		server_note(&serve->server,
+			    is_gone ? "the cgroup %s has been removed: nothing is "
+				      "measured until it is made again"
+				    : "the cgroup %s is there again",
+			    path);
+	serve->has_no_cgroup = is_gone;
+}
+
+/* A service that goes on without anything to measure would look like one that has nothing to say.
+ */
+static int check_end(struct watch *watch, struct error *error)
+{
+	if (watch->signalled || watch->options->command)
+		return 0;
+	if (!watch_targets_gone(watch))
+		return 0;
+	return error_set(error, ESRCH, "%s ended",
+			 watch->options->targets.count == 1 ? "the target has"
+							    : "the targets have");
+}
+
 static int show_interval(void *data, struct interval *interval, struct error *error)
 {
 	struct serve *serve = data;
 
 	int result = server_interval(&serve->server, interval, error);
 
+	look_at_cgroup(serve);
 	show_notice(&serve->server);
 	return result;
 }
@@ -68,6 +102,20 @@ static void choose_groups(struct serve_options *options)
 			   "processes of one name (--by)\n");
 }
 
+/*
+ * A terminal that is closed ends what was started in it. To others SIGHUP means: read again. True:
+ * it is ignored from now on.
+ */
+static bool ignore_hangup(void)
+{
+	int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+
+	if (terminal < 0)
+		return signal(SIGHUP, SIG_IGN) != SIG_IGN;
+	close(terminal);
+	return false;
+}
+
 static int run(struct serve *serve, struct error *error)
 {
 	struct watch watch = WATCH_NONE;
@@ -76,6 +124,7 @@ static int run(struct serve *serve, struct error *error)
 	choose_groups(&serve->options);
 	signal(SIGPIPE, SIG_IGN);
 	heap_for_long_runs();
+	watch.child.resets_hangup = ignore_hangup();
 	if (result >= 0)
 		result = server_open(&serve->server, &serve->options.server, error);
 	notify_open();
@@ -95,8 +144,10 @@ static int run(struct serve *serve, struct error *error)
 		result = watch_run(&watch, error);
 	}
 	notify_send("STOPPING=1");
-	if (result >= 0)
+	if (result >= 0) {
 		server_finish(&serve->server);
+		result = check_end(&watch, error);
+	}
 	show_notice(&serve->server);
 	watch_release(&watch);
 	server_release(&serve->server);
@@ -105,7 +156,7 @@ static int run(struct serve *serve, struct error *error)
 
 static int serve_run(int argc, char **argv)
 {
-	struct serve serve = {.server = {.watch = NULL}};
+	struct serve serve = {.server = {.store_lock = -1}};
 	struct error error = {""};
 	int result = 0, code = serve_options_parse(&serve.options, argc, argv);
 

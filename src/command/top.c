@@ -11,10 +11,10 @@
 #include "command/top_options.h"
 #include "command/top_progress.h"
 #include "command/top_tui.h"
+#include "command/tui.h"
 #include "model/blame_sum.h"
 #include "model/findings.h"
 #include "session/watch.h"
-#include "tui/terminal.h"
 
 struct top {
 	struct top_options options;
@@ -146,7 +146,7 @@ static int show(struct top *top, struct error *error)
 
 	if (!options->output.given)
 		options->output.screen = !options->watch.command && !options->watch.count &&
-					 !options->watch.duration_ns && terminal_usable();
+					 !options->watch.duration_ns && tui_can_open("top");
 	if (options->output.screen)
 		return options->from ? top_tui_replay(options, error)
 				     : top_tui_live(options, error);

@@ -65,7 +65,7 @@ static const struct command_option top_option_table[] = {
 		    "also write what is shown to a recording"),
 	FLAG_OPTION("force", 0, struct top_options, force,
 		    "with --record: replace an existing file"),
-	WATCH_OPTIONS(struct top_options, watch, "1s"),
+	WATCH_OPTIONS(struct top_options, watch, WATCH_SOURCES, "1s"),
 	END_OF_OPTIONS,
 };
 
@@ -80,7 +80,10 @@ static int take_order(struct top_options *options, struct error *error)
 		       (!options->output.format || options->output.format == &format_table);
 	const struct field *field = order->field ? field_find(order->field) : NULL;
 
-	if (!field || (options->blame != BLAME_NONE && !is_page))
+	if (options->blame != BLAME_NONE && !is_page)
+		return 0;
+	options->output.ordering = field_find("active");
+	if (!field)
 		return 0;
 	if (!field_orders(field, 1U << options->by))
 		return error_set(error, EINVAL, "rows by %s have no field '%s' to sort by",
@@ -121,6 +124,7 @@ static int end(void *data, struct error *error)
 		return error_set(error, EINVAL, "--blame and --no-blame do not go together");
 	if (options->force && !options->record)
 		return error_set(error, EINVAL, "--force needs --record");
+	options->watch.command_to_stderr = result_is_for_programs(&options->output);
 	return result_options_end(&options->output, interval_schema_for(options->blame),
 				  1U << options->by, error);
 }

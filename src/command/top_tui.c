@@ -70,6 +70,9 @@ static int obey(struct top_tui *tui, enum screen_request request, struct error *
 		return 0;
 	case SCREEN_YANK:
 		return 0;
+	case SCREEN_REPAINT:
+		terminal_resized();
+		return top_tui_draw(tui, error);
 	case SCREEN_SELECTED:
 		look_at_selected(tui);
 		return top_tui_draw(tui, error);
@@ -123,7 +126,9 @@ int top_tui_open(struct top_tui *tui, const struct top_options *options, uint64_
 		.by = options->by,
 		.tree = tui->settings.tree && !options->by_given,
 		.sort = options->sort,
+		.reverse = tui->settings.reverse,
 		.interval_ns = interval_ns,
+		.top = options->output.order.top,
 		.replay = tui->replay,
 		.hide_idle = tui->settings.hide_idle && !options->show_idle,
 		.all_columns = tui->settings.all_columns,

@@ -16,8 +16,11 @@ void top_tui_settings(struct top_tui *tui, struct top_options *options)
 	tui_settings(settings, &options->output, &tui->complaint);
 	if (!options->by_given && settings->by_given)
 		options->by = settings->by;
-	if (!options->sort_given && settings->sort &&
-	    field_applies(settings->sort, 1U << options->by))
+	/* the direction is that of the file's order, not of another one */
+	if (options->sort_given ||
+	    (settings->sort && !field_applies(settings->sort, 1U << options->by)))
+		settings->reverse = false;
+	else if (settings->sort)
 		options->sort = settings->sort;
 	if (!options->watch.interval_given && settings->interval_ns)
 		options->watch.interval_ns = settings->interval_ns;
@@ -38,10 +41,13 @@ int top_tui_save(struct top_tui *tui, struct error *error)
 	settings.all_columns = chosen.all_columns;
 	settings.hide_idle = chosen.hide_idle;
 	settings.sort = chosen.sort;
+	settings.reverse = chosen.reverse;
 	settings.by_given = true;
 	settings.by = chosen.by;
 	settings.tree = chosen.tree;
-	settings.interval_ns = chosen.interval_ns;
+	/* of a recording it is how fast that plays */
+	if (!tui->replay)
+		settings.interval_ns = chosen.interval_ns;
 	if (settings_save(&settings, &why) < 0) {
 		top_screen_message(tui->screen, why.text);
 	} else {

@@ -8,9 +8,28 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/print.h"
 
 /* What terminals take in one sequence at least; xterm and others take more. */
 #define CLIPBOARD_MAX 74994
+
+bool tui_can_open(const char *command)
+{
+	const char *name = getenv("TERM");
+	enum terminal_use use = terminal_use();
+
+	if (use == TERMINAL_UNKNOWN && name && *name)
+		print_text(stderr,
+			   "dwell %s: terminfo does not know the terminal '%s' (TERM): tables are "
+			   "printed in place of the screen; try TERM=xterm-256color\n",
+			   command, name);
+	else if (use == TERMINAL_UNKNOWN)
+		print_text(stderr,
+			   "dwell %s: TERM is not set: tables are printed in place of the screen; "
+			   "try TERM=xterm-256color\n",
+			   command);
+	return use == TERMINAL_USABLE;
+}
 
 int tui_open(struct tui *tui, const struct terminal_options *options, struct error *error)
 {
@@ -68,7 +87,10 @@ int tui_begin(struct tui *tui, struct loop *loop, struct error *error)
 	if (result >= 0)
 		result =
 			loop_add_signals(loop, signals, ARRAY_SIZE(signals), on_window, tui, error);
-	return result < 0 ? result : tui_draw(tui, error);
+	if (result >= 0)
+		result = tui_draw(tui, error);
+	/* what was typed ahead, of which the terminal says nothing any more */
+	return result < 0 ? result : on_keys(tui, error);
 }
 
 static int on_end(void *data, struct error *error)
@@ -147,6 +169,9 @@ int tui_obey(struct tui *tui, enum screen_request request, struct error *error)
 		return 0;
 	case SCREEN_YANK:
 		return copy_selected(tui, error);
+	case SCREEN_REPAINT:
+		terminal_resized();
+		return tui_draw(tui, error);
 	default:
 		return tui_draw(tui, error);
 	}

@@ -24,6 +24,12 @@ struct tui {
 	bool quit; /* by a key, or the terminal is gone */
 };
 
+/*
+ * Whether a screen can open, where no format was asked for. If it is just that the terminal's kind
+ * is not known, says so: else tables would come without a word why.
+ */
+bool tui_can_open(const char *command);
+
 /* Takes the terminal. */
 int tui_open(struct tui *tui, const struct terminal_options *options,
 	     struct error *error) must_check;

@@ -22,7 +22,7 @@ int watch_take_interval(void *data, const char *value, struct error *error)
 	return result;
 }
 
-static int take_source(void *data, const char *value, struct error *error)
+int watch_take_source(void *data, const char *value, struct error *error)
 {
 	struct watch_options *options = data;
 	static const char *const names[] = {
@@ -81,8 +81,6 @@ const struct command_option watch_option_table[] = {
 		     "threads of a cgroup (v2) and those below it"),
 	FLAG_OPTION("children", 0, struct watch_options, targets.children,
 		    "with -p and -n: child processes too, and theirs"),
-	TAKEN_OPTION("source", 0, "SOURCE", take_source,
-		     "where figures come from: auto, bpf, taskstats or procfs (auto)"),
 	OPTION_GROUP(2, "How long:"),
 	TAKEN_OPTION("count", 'c', "COUNT", take_count, "stop after COUNT intervals"),
 	TIME_OPTION("duration", 'd', struct watch_options, duration_ns, "stop after TIME"),

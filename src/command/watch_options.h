@@ -10,14 +10,19 @@
 #include "command/parsing.h"
 #include "session/watch.h"
 
-/* Of a struct watch_options; without the interval, whose default is each command's own. */
+/* Of a struct watch_options; without source and interval, which each command says itself. */
 extern const struct command_option watch_option_table[];
 
+int watch_take_source(void *data, const char *value, struct error *error) must_check;
 int watch_take_interval(void *data, const char *value, struct error *error) must_check;
 
-/* All of them in a command's table; `interval`: its default, as help says it. */
-#define WATCH_OPTIONS(options, member_, interval)                                                  \
-	OPTIONS_OF(watch_option_table, options, member_), OPTION_GROUP(2, NULL),                   \
+#define WATCH_SOURCES "where figures come from: auto, bpf, taskstats or procfs (auto)"
+
+/* All of them in a command's table; `sources`: the help of --source, `interval`: its default. */
+#define WATCH_OPTIONS(options, member_, sources, interval)                                         \
+	OPTIONS_OF(watch_option_table, options, member_), OPTION_GROUP(1, NULL),                   \
+		TAKEN_MEMBER("source", 0, "SOURCE", options, member_, watch_take_source, sources), \
+		OPTION_GROUP(2, NULL),                                                             \
 		TAKEN_MEMBER("interval", 'i', "TIME", options, member_, watch_take_interval,       \
 			     "length of an interval, at least 1ms (" interval ")")
 

@@ -18,7 +18,7 @@ static int take_until(void *data, const char *value, struct error *error)
 const struct command_option window_option_table[] = {
 	TAKEN_OPTION("since", 0, "TIME", take_since,
 		     "of a recording only what is since: 14:05, '2026-11-27 14:05:30', local time "
-		     "or with a Z behind it UTC; or 10m, before its end"),
+		     "or with a Z or an offset (+02:00) behind it; or 10m, before its end"),
 	TAKEN_OPTION("until", 0, "TIME", take_until, "and only what is until TIME"),
 	END_OF_OPTIONS,
 };

@@ -20,7 +20,7 @@
 #include "guest/image.h"
 #include "scheduler/scheduler.h"
 
-#define TICK_MS		       50   /* to look at the scheduler: its state does not wake anybody */
+#define TICK_MS		       50   /* to look at the scheduler: its state wakes no thread */
 #define LAST_WORDS_MS	       1000 /* for what orphans of the command still write */
 #define GATHER_BYTES	       32768
 #define GATHER_MS	       5

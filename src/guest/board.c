@@ -30,9 +30,11 @@ static const struct board boards[] = {
 			/*
 			 * Kernels are not to use cmpxchg16b (feature 4*32+13). Under QEMU 7.2 one
 			 * of some hundred died of a double fault right behind it, with what looks
-			 * like an address in EFLAGS. Programs still see it.
+			 * like an address in EFLAGS. Programs still see it. The time stamp counter
+			 * is the host's, the same on all CPUs, but does not say so: kernels would
+			 * take the HPET instead, a device that one CPU at a time can read.
 			 */
-			.emulated = "clearcpuid=141 ",
+			.emulated = "clearcpuid=141 tsc=reliable ",
 			.caches = true,
 			.line_path = "/dev/ttyS1",
 		},

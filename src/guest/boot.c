@@ -299,8 +299,10 @@ static int follow_once(struct guest *guest, uint64_t patience_ns, struct error *
 static int attempt_once(struct guest *guest, bool kvm, uint64_t patience_ns, struct error *error)
 {
 	struct qemu_options qemu = guest->options->qemu;
+	struct pressure_mark before = {.measured = false}, after = {.measured = false};
 	int result;
 
+	pressure_mark(&before, 0, 0, 0);
 	qemu.kvm = kvm;
 	qemu.kernel_fd = guest->kernel_fd;
 	qemu.sandbox = !guest->result->unconfined;
@@ -312,6 +314,8 @@ static int attempt_once(struct guest *guest, bool kvm, uint64_t patience_ns, str
 		result = follow_once(guest, patience_ns, error);
 	status_line_clear(&guest->progress);
 	qemu_end(&guest->qemu);
+	pressure_mark(&after, 0, 0, 0);
+	pressure_between(&guest->result->host, &before, &after);
 	incoming_end(&guest->incoming);
 	guest->result->wall_ns = clock_monotonic_ns() - guest->incoming.started_ns;
 	if (guest->incoming.ended_ns)

@@ -3,6 +3,7 @@
 #ifndef DWELL_GUEST_BOOT_H
 #define DWELL_GUEST_BOOT_H
 
+#include "base/pressure.h"
 #include "guest/frame.h"
 #include "guest/qemu.h"
 #include "guest/pulled_files.h"
@@ -50,6 +51,7 @@ struct boot_result {
 	uint64_t ready_ns;		  /* from the start of QEMU until init ran; 0: it did not */
 	uint64_t wall_ns;		  /* from the start of QEMU until nothing of it was left */
 	uint64_t teardown_ns;		  /* of these, since the command had ended */
+	bool unread;			  /* who reads what the command prints has had enough */
 	uint64_t damaged;		  /* frames */
 	uint64_t files;			  /* that came back */
 	enum boot_scheduler scheduler;
@@ -58,6 +60,7 @@ struct boot_result {
 	bool dumped;
 	char oom[BOOT_LOG_BYTES]; /* what the kernel killed for want of memory; "": nothing */
 	int log_error;		  /* errno of writing the log */
+	struct pressure host;	  /* what others did on it, from the start of QEMU to its end */
 	const char *kernel_end;	  /* "hang" or "panic", after it had booted; NULL: neither */
 };
 

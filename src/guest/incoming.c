@@ -106,6 +106,7 @@ static int take_output(struct incoming *incoming, int fd, const char *bytes, siz
 		if (result < 0)
 			return result;
 		written = write(fd, bytes, length < PIPE_BUF ? length : PIPE_BUF);
+		incoming->result->unread |= written < 0 && errno == EPIPE;
 		if (written < 0 && errno != EINTR && errno != EAGAIN)
 			return error_set(error, errno, "cannot write what the command prints: %s",
 					 strerror(errno));

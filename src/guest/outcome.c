@@ -42,6 +42,38 @@ FIELD_GETTER(get_exit)
 		value_null(value);
 }
 
+static const struct pressure *host_of(const struct item *item)
+{
+	return &outcome_of(item)->result->host;
+}
+
+VALUE_GETTER(get_host_cpus, value_number, host_of(item)->cpu_ns)
+VALUE_GETTER(get_host_own, value_number, host_of(item)->own_ns)
+VALUE_GETTER(get_host_others, value_number, host_of(item)->others_ns)
+VALUE_GETTER(get_host_stolen, value_number, host_of(item)->stolen_ns)
+VALUE_GETTER(get_host_taken, value_real, pressure_taken(host_of(item)))
+VALUE_GETTER(get_host_lacked, value_real,
+	     pressure_lacked(host_of(item), shape_cpus(&outcome_of(item)->boot->qemu.shape)))
+
+#define HOST_SHARE(name, key, help) REAL_FIELD(key, get_host_##name, help),
+
+static const struct field host_fields[] = {
+	INTEGER_FIELD("cpus_ns", get_host_cpus, "time of all its CPUs"),
+	INTEGER_FIELD("own_ns", get_host_own, "CPU time of QEMU and dwell"),
+	INTEGER_FIELD("others_ns", get_host_others, "of all others"),
+	INTEGER_FIELD("stolen_ns", get_host_stolen, "what its own hypervisor took"),
+	GUEST_HOST_SHARES(HOST_SHARE)};
+
+static const struct schema host_schema = {
+	.name = "guest_host", .help = GUEST_HOST_HELP, SCHEMA_FIELDS(host_fields)};
+
+FIELD_GETTER(get_host)
+{
+	get_same_row(field, item, value);
+	if (!host_of(item)->measured)
+		value_null(value);
+}
+
 VALUE_GETTER(get_files, value_number, outcome_of(item)->result->files)
 VALUE_GETTER(get_command, value_string, outcome_of(item)->scheduler)
 
@@ -96,6 +128,7 @@ static const struct field guest_fields[] = {
 	SIGNED_FIELD("exit", get_exit, "status of `dwell guest`"),
 	INTEGER_FIELD("files", get_files, "that came back"),
 	OBJECT_FIELD("scheduler", get_scheduler, &scheduler_schema, "of --scheduler"),
+	OBJECT_FIELD("host", get_host, &host_schema, GUEST_HOST_HELP),
 	STRING_FIELD("trace", get_trace,
 		     "file with what threads did around the failure of a load, for Perfetto"),
 	STRING_FIELD("kernel_end", get_kernel_end,

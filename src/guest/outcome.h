@@ -15,6 +15,16 @@ struct guest_outcome {
 	const struct error *failed; /* text "": nothing */
 };
 
+/*
+ * What others did on the host meanwhile, as shares: the result of a guest has them, and a cell of a
+ * matrix, which reads them from there.
+ */
+#define GUEST_HOST_HELP "what others did on the host meanwhile"
+#define GUEST_HOST_SHARES(X)                                                                       \
+	X(taken, "taken_share", "of its CPUs, by others and the hypervisor")                       \
+	X(lacked, "lacked_share",                                                                  \
+	  "of what the guest's CPUs could have had, what these left too little for")
+
 /* The row is a struct guest_outcome. */
 extern const struct schema guest_schema;
 

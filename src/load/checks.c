@@ -221,6 +221,35 @@ static bool may_be_by(const struct judging *judging, double taken, double taken_
 	}
 }
 
+static bool may_lack_cpus(enum check check, double value, double limit)
+{
+	switch (check) {
+	case CHECK_MAX_GAP:
+	case CHECK_WAKE_P99:
+		return value - limit <= GAP_EXCESS_MOST * limit;
+	/* figures of CPU time too: an emulated CPU counts what it lacked as its own */
+	case CHECK_COMPLETED:
+	case CHECK_WORKED:
+	case CHECK_NOT_STARVED:
+	case CHECK_MAX_SPREAD:
+	case CHECK_WAKE_CV:
+	case CHECK_MIN_ITERATION_RATE:
+	case CHECK_THROUGHPUT_CV:
+	case CHECK_MIN_WORK_RATE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool check_may_lack_cpus(const char *name, double value, double limit)
+{
+	for (int i = 0; check_info[i].key; i++)
+		if (!strcmp(check_info[i].key, name))
+			return may_lack_cpus((enum check)i, value, limit);
+	return false;
+}
+
 /*
  * For how long a limit of CPU time that is around dwell and all its workers, as a container's, held
  * a worker up. The kernel adds up all CPUs that had something to run; so many workers can be held
@@ -273,6 +302,20 @@ static void find_value(struct judging *judging, enum check check, enum verdict v
 	     *what ? " " : "", shown, most, why);
 }
 
+/* How long the workers were to work, as far as they were let. */
+static uint64_t worked_ns(const struct run *run)
+{
+	uint64_t ns = run->stopped_ns - run->started_ns;
+
+	return run->hold_ns < ns ? run->hold_ns : ns;
+}
+
+/* Whether one that did nothing may have been about to, in the time that it had. */
+static bool had_little_time(const struct judging *judging, const struct worker_report *report)
+{
+	return worked_ns(judging->run) < IDLE_LEAST_NS || report_free_ns(report) < IDLE_LEAST_NS;
+}
+
 /*
  * A figure of each worker against a limit: reports those that fail one by one, and if none does,
  * the worst. Figures of nothing (NAN) make the group inconclusive.
@@ -292,7 +335,8 @@ static void judge_workers(struct judging *judging, enum check check, double limi
 
 		if (!report)
 			continue;
-		if (isnan(value)) {
+		if (isnan(value) ||
+		    (at_least && !(value > 0) && had_little_time(judging, report))) {
 			unknown++;
 			continue;
 		}
@@ -410,17 +454,8 @@ static void judge_completed(struct judging *judging)
 	     judging->summary->completed, judging->summary->completed == 1 ? "" : "s", idlers);
 }
 
-/* How long the workers were to work, as far as they were let. */
-static uint64_t worked_ns(const struct run *run)
-{
-	uint64_t ns = run->stopped_ns - run->started_ns;
-
-	return run->hold_ns < ns ? run->hold_ns : ns;
-}
-
 static void judge_starved(struct judging *judging)
 {
-	bool is_short = worked_ns(judging->run) < IDLE_LEAST_NS;
 	unsigned int starved = 0;
 	char why[WHY_BYTES];
 	enum verdict verdict;
@@ -434,10 +469,14 @@ static void judge_starved(struct judging *judging)
 		if (!report || !did_nothing(judging->worker_group, i, report))
 			continue;
 		starved++;
-		if (is_short) {
-			duration_format(why, sizeof(why), worked_ns(judging->run));
+		if (had_little_time(judging, report)) {
+			bool is_short = worked_ns(judging->run) < report_free_ns(report);
+
+			duration_format(why, sizeof(why),
+					is_short ? worked_ns(judging->run)
+						 : report_free_ns(report));
 			find(judging, CHECK_NOT_STARVED, VERDICT_INCONCLUSIVE, report->tid, 0, NAN,
-			     "no work units, in a run of %s", why);
+			     "no work units, in %s%s", is_short ? "a run of " : "its ", why);
 			continue;
 		}
 		verdict = fail_unless_others(judging, CHECK_NOT_STARVED, 0, NAN, why, sizeof(why));
@@ -480,22 +519,29 @@ static void judge_settings(struct judging *judging)
 static void judge_idle(struct judging *judging)
 {
 	const struct summary *summary = judging->summary;
-	uint64_t free_ns = 0;
+	uint64_t least_ns = summary->completed * IDLE_LEAST_NS;
+	uint64_t free_ns = 0, wall_ns = 0;
 	char why[WHY_BYTES];
 	enum verdict verdict;
 
 	if (!summary->completed || summary->work_units || summary->iterations ||
 	    judging->worker_group->group.work->type->flags & WORK_BYPASS)
 		return;
-	/* frozen, or stopped by an op before it could have done anything */
 	for (unsigned int i = 0; i < judging->worker_group->worker_group.forked; i++) {
 		const struct worker_report *report =
 			worker_group_report(&judging->worker_group->worker_group.workers[i]);
 
-		if (report && report->wall_time_ns > report->paused_ns)
-			free_ns += report->wall_time_ns - report->paused_ns;
+		if (report)
+			free_ns += report_free_ns(report);
+		if (report)
+			wall_ns += report->wall_time_ns;
 	}
-	if (free_ns < summary->completed * IDLE_LEAST_NS)
+	if (wall_ns < least_ns)
+		find(judging, CHECK_WORKED, VERDICT_INCONCLUSIVE, 0, NAN, NAN,
+		     "none of the workers came to the end of an iteration, in too little time to "
+		     "judge");
+	/* an op of the spec froze it before it could have done anything, or it was too short */
+	if (free_ns < least_ns)
 		return;
 	verdict = fail_unless_others(judging, CHECK_NOT_STARVED, 0, NAN, why, sizeof(why));
 	find(judging, CHECK_WORKED, verdict, 0, NAN, NAN,
@@ -552,7 +598,8 @@ static void judge_wakes(struct judging *judging, enum check check, double limit)
 
 	if (isnan(limit))
 		return;
-	if (!wakes->total)
+	/* of one that waits, none may be what a scheduler does that lets nothing wake up */
+	if (!wakes->total && !(judging->worker_group->group.work->type->flags & WORK_WAITS))
 		find(judging, check, VERDICT_SKIP, 0, NAN, limit, "%s has no waits to measure",
 		     judging->worker_group->group.work->type->name);
 	else if (wakes->total < CHECK_SAMPLES_MIN)

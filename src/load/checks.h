@@ -49,6 +49,12 @@ int checks_judge(const struct run *run, const struct summary *summaries,
 		 const struct pressure *pressure, struct check_results *check_results) must_check;
 void check_results_release(struct check_results *check_results);
 
+/*
+ * Whether a check of that name, seen from inside a machine that had half of its CPUs or less, may
+ * have failed by that. NAN: it has no figure, or no limit.
+ */
+bool check_may_lack_cpus(const char *name, double value, double limit) must_check;
+
 /* In the unit of the check, for people. */
 void check_format(char *into, size_t room, enum check_kind kind, double value);
 

@@ -245,8 +245,9 @@ static double share_of(const struct column *column, double shift)
 		return shift;
 	if (column->is_log)
 		return exp(shift) - 1;
+	/* none of them is ever negative, so none is lower by more than all of it */
 	if (median > 0)
-		return shift / median;
+		return shift < -median ? -1 : shift / median;
 	/* what was not there and now is has changed, however little it is */
 	return shift == 0 ? 0 : copysign(INFINITY, shift);
 }

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/least.h"
 #include "base/schedstat.h"
 
 unsigned int phases_measured(const struct spec *spec)
@@ -144,50 +145,82 @@ void phases_end(struct run *run)
 	run->holding = false;
 }
 
-static void add_rate(struct summary *summary, const struct phase_worker *worker)
+/* `ready_ns`: on a CPU, or waiting for one, also while a freeze was asked for. */
+static void add_rate(struct summary *summary, const struct phase_worker *worker, uint64_t ready_ns)
 {
+	uint64_t free_ns = worker->free_ns > ready_ns ? worker->free_ns : ready_ns;
 	double rate;
 
-	if (!worker->free_ns)
+	if (!free_ns)
 		return;
-	rate = 1e9 * (double)worker->iterations / (double)worker->free_ns;
+	rate = 1e9 * (double)worker->iterations / (double)free_ns;
 	summary->slowest = summary->timed && summary->slowest < rate ? summary->slowest : rate;
 	summary->fastest = summary->timed && summary->fastest > rate ? summary->fastest : rate;
 	summary->iteration_rate += rate;
 	summary->timed++;
 }
 
-/* Where its work began in the phase, what the thread did to get there is not of the work. */
+static uint64_t without(uint64_t whole, uint64_t part)
+{
+	return whole - least(whole, part);
+}
+
+/*
+ * Of a wait for a CPU that went on when the mark was made, what lay before it: at its next look the
+ * worker had waited longer than there was time for since then.
+ */
+static uint64_t waited_before(const struct schedstat *mark, uint64_t mark_ns,
+			      const struct worker_wait *next)
+{
+	return next->at_ns ? without(without(next->delay_ns, mark->delay_ns), next->at_ns - mark_ns)
+			   : 0;
+}
+
+/*
+ * Where its work began in the phase, what the thread did to get there is not of the work; what it
+ * waited for a CPU until it could is, in each phase as far as that lies in it.
+ */
 static struct schedstat schedstat_in(const struct phase_worker *worker,
 				     const struct worker_part *part,
 				     const struct worker_report *report)
 {
+	uint64_t begun_ns = report->began_ns + report->late_ns;
 	struct schedstat before = worker->before;
+	uint64_t cpu_ns, before_ns = waited_before(&before, part->began_ns, &part->after_begin);
 
-	if (report->schedstat_measured && report->began_ns > part->ended_ns)
-		return (struct schedstat){0};
-	if (report->schedstat_measured && report->began_ns > part->began_ns)
+	if (report->schedstat_measured && begun_ns > part->ended_ns)
+		return (struct schedstat){
+			.delay_ns =
+				least(worker->wall_ns, without(part->ended_ns, report->began_ns))};
+	if (report->schedstat_measured && begun_ns > part->began_ns) {
 		before = (struct schedstat){
 			.cpu_ns = report->schedstat_before[0],
 			.delay_ns = report->schedstat_before[1],
 			.count = report->schedstat_before[2],
 		};
+		before_ns = without(part->began_ns, report->began_ns);
+	}
+	/* the clock and what the kernel counts were not read at one time */
+	cpu_ns = least(worker->wall_ns, without(worker->after.cpu_ns, before.cpu_ns));
 	return (struct schedstat){
-		.cpu_ns = worker->after.cpu_ns - before.cpu_ns,
-		.delay_ns = worker->after.delay_ns - before.delay_ns,
-		.count = worker->after.count - before.count,
+		.cpu_ns = cpu_ns,
+		.delay_ns = least(worker->wall_ns - cpu_ns,
+				  without(worker->after.delay_ns + waited_before(&worker->after,
+										 part->ended_ns,
+										 &part->after_end),
+					  before.delay_ns + before_ns)),
+		.count = without(worker->after.count, before.count),
 	};
 }
 
 static void add(struct summary *summary, const struct phase_worker *worker,
 		const struct worker_part *part, const struct worker_report *report)
 {
-	uint64_t gap_ns;
+	uint64_t gap_ns, ready_ns = 0;
 
 	summary->completed++;
 	summary->wall_ns += worker->wall_ns;
 	summary->iterations += worker->iterations;
-	add_rate(summary, worker);
 	if (worker->known) {
 		struct schedstat counted = schedstat_in(worker, part, report);
 
@@ -196,7 +229,9 @@ static void add(struct summary *summary, const struct phase_worker *worker,
 		summary->cpu_squares += (double)counted.cpu_ns * (double)counted.cpu_ns;
 		summary->run_delay_ns += counted.delay_ns;
 		summary->run_count += counted.count;
+		ready_ns = counted.cpu_ns + counted.delay_ns;
 	}
+	add_rate(summary, worker, ready_ns);
 	if (!report->looks)
 		return;
 	summary->looked++;

@@ -219,6 +219,12 @@ static int check_group(const struct planner *planner, const struct spec_work *wo
 			error, EINVAL,
 			"%s makes processes of its own, which `mode: thread` does not allow",
 			type->name);
+	if (work->threads && type->flags & WORK_CGROUPS)
+		return error_set(
+			error, EINVAL,
+			"%s works on the cgroup of its process, which `mode: thread` does not "
+			"allow",
+			type->name);
 	return 0;
 }
 

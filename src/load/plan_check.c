@@ -21,7 +21,8 @@ struct rehearsal {
 	struct rehearsed *cgroups; /* that exist; room for all that ever may */
 	size_t count;
 	unsigned int workers;
-	double share; /* of the duration, held so far */
+	bool has_scheduler; /* that an op has started */
+	double share;	    /* of the duration, held so far */
 };
 
 static struct rehearsed *find(const struct rehearsal *rehearsal, const char *name)
@@ -210,6 +211,24 @@ static int op_error(const struct rehearsal *rehearsal, const struct spec_op *op,
 			     error_wrap(error, result, "%s", op_names[op->kind]), error);
 }
 
+/* The kernel has one at a time: a second one would wait until its time is up. */
+static int rehearse_scheduler(struct rehearsal *rehearsal, const struct spec_op *op,
+			      struct error *error)
+{
+	if (op->kind == OP_START_SCHEDULER && rehearsal->has_scheduler)
+		return error_set(error, EINVAL,
+				 "one is started already at this point: replace-scheduler stops "
+				 "it first");
+	rehearsal->has_scheduler = op->kind != OP_STOP_SCHEDULER;
+	return 0;
+}
+
+static bool is_of_scheduler(const struct spec_op *op)
+{
+	return op->kind == OP_START_SCHEDULER || op->kind == OP_STOP_SCHEDULER ||
+	       op->kind == OP_REPLACE_SCHEDULER;
+}
+
 static int rehearse_op(struct rehearsal *rehearsal, const struct spec_op *op, struct error *error)
 {
 	const char *name = op->cgroup.name;
@@ -222,7 +241,7 @@ static int rehearse_op(struct rehearsal *rehearsal, const struct spec_op *op, st
 	case OP_START_SCHEDULER:
 	case OP_STOP_SCHEDULER:
 	case OP_REPLACE_SCHEDULER:
-		return 0;
+		return rehearse_scheduler(rehearsal, op, error);
 	case OP_SPAWN:
 		if (*name)
 			result = must_be_there(rehearsal, name, error);
@@ -280,6 +299,15 @@ static int rehearse_phase(struct rehearsal *rehearsal, const struct spec_phase *
 					  "phases of their own",
 					  op_names[op->kind]),
 				error);
+	}
+	/* a loop comes to its first op with what its last one has left */
+	for (size_t i = 0; result >= 0 && phase->loop_ns && i < phase->op_count; i++) {
+		const struct spec_op *op = &phase->ops[i];
+
+		if (is_of_scheduler(op))
+			result = rehearse_scheduler(rehearsal, op, error);
+		if (result < 0)
+			result = op_error(rehearsal, op, result, error);
 	}
 	if (phase->hold == HOLD_SHARE)
 		rehearsal->share += phase->share;

@@ -37,6 +37,7 @@ struct worker_report {
 	uint64_t work_units;
 	uint64_t iterations;
 	uint64_t began_ns;    /* CLOCK_MONOTONIC */
+	uint64_t late_ns;     /* after that it waited for a CPU first, and then its work began */
 	uint64_t cpu_time_ns; /* CLOCK_THREAD_CPUTIME_ID, over the work */
 	/* from the end of its setup to the end of its loop, and what it was frozen before that */
 	uint64_t wall_time_ns;

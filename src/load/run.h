@@ -5,7 +5,7 @@
 
 #include "base/output.h"
 #include "base/schedstat.h"
-#include "load/pressure.h"
+#include "base/pressure.h"
 #include "load/cgroups.h"
 #include "load/worker_group.h"
 #include "load/guardian.h"

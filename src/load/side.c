@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
+#include "statistics/order.h"
 
 static bool has_fact(const struct load_facts *facts, const char *what, const char *value)
 {
@@ -135,6 +137,17 @@ static int reserve(struct load_group *group)
 	return 0;
 }
 
+bool load_side_wants(struct load_side *side, const char *started)
+{
+	if (!side->only)
+		return true;
+	for (size_t i = 0; started && i < side->only->count; i++)
+		if (!strcmp(side->only->items[i], started))
+			return true;
+	side->left_out.unpaired++;
+	return false;
+}
+
 int load_side_begin_run(struct load_side *side, const char *started, double taken)
 {
 	if (array_reserve(&side->started, &side->started_room, side->runs + 1,
@@ -178,6 +191,13 @@ struct load_group *load_side_add(struct load_side *side, const struct load_group
 	load_totals_values(totals, values);
 	return load_side_add_values(side, key, values, load_totals_seconds(totals),
 				    load_totals_wakes(totals));
+}
+
+double load_side_taken(const struct load_side *side)
+{
+	cleanup_free double *buffer = calloc(side->runs + 1, sizeof(*buffer));
+
+	return buffer ? order_median_known(side->taken, side->runs, buffer, NULL) : NAN;
 }
 
 void load_side_release(struct load_side *side)

@@ -54,10 +54,18 @@ struct load_left_out {
 	unsigned int unended;	/* did not come to their end */
 	unsigned int lacking;	/* not all workers reported */
 	unsigned int unwritten; /* a directory without a report */
+	unsigned int unpaired;	/* not among those that are asked for */
+};
+
+/* When runs began. All zeros is empty. */
+struct load_starts {
+	char (*items)[LOAD_STARTED_BYTES];
+	size_t count, room;
 };
 
 /* All zeros is empty. */
 struct load_side {
+	const struct load_starts *only;	     /* runs that are taken; NULL: all */
 	unsigned int runs;		     /* compared */
 	unsigned int failed;		     /* of them, by their own checks */
 	char (*started)[LOAD_STARTED_BYTES]; /* of each; "" = not known */
@@ -69,6 +77,9 @@ struct load_side {
 	struct load_group *groups;
 	size_t group_count, group_room;
 };
+
+/* Whether a run that began then is to be taken: else it is counted as left out. */
+bool load_side_wants(struct load_side *side, const char *started);
 
 /*
  * Another run; NULL: it is not known when it began; NAN: nor what was taken of it. 0 or -ENOMEM.
@@ -84,6 +95,9 @@ struct load_group *load_side_add_values(struct load_side *side, const struct loa
 					const double values[LOAD_METRICS], double seconds,
 					enum load_wakes wakes);
 void load_side_release(struct load_side *side);
+
+/* The median over its runs of what others and the hypervisor had of the CPUs; NAN: not known. */
+double load_side_taken(const struct load_side *side);
 
 /* NULL: the side does not have it. */
 struct load_group *load_side_find(const struct load_side *side, const struct load_group_key *key);

@@ -302,7 +302,7 @@ static int check_memory(const struct spec_memory *memory, struct error *error)
 				 "flags: static-nodes and relative-nodes contradict each other");
 	if (memory->flags & (FLAG_STATIC | FLAG_RELATIVE) && !memory->nodes)
 		return error_set(error, EINVAL,
-				 "flags: static-nodes and relative-nodes are of "
+				 "flags: static-nodes and relative-nodes need "
 				 "`nodes`, and there are none");
 	return 0;
 }

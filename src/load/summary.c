@@ -10,8 +10,7 @@ static double ratio(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : NAN;
 }
 
-/* The time in which it could have worked: frozen by an op it could not. */
-static uint64_t free_ns(const struct worker_report *report)
+uint64_t report_free_ns(const struct worker_report *report)
 {
 	return report->wall_time_ns > report->paused_ns ? report->wall_time_ns - report->paused_ns
 							: 0;
@@ -20,14 +19,14 @@ static uint64_t free_ns(const struct worker_report *report)
 /* Of one worker, without the time in which it was frozen. Shares and rates of nothing are NAN. */
 static double report_off_cpu_share(const struct worker_report *report)
 {
-	uint64_t wall_ns = free_ns(report);
+	uint64_t wall_ns = report_free_ns(report);
 
 	return ratio(wall_ns > report->cpu_time_ns ? wall_ns - report->cpu_time_ns : 0, wall_ns);
 }
 
 double report_iteration_rate(const struct worker_report *report)
 {
-	return 1e9 * ratio(report->iterations, free_ns(report));
+	return 1e9 * ratio(report->iterations, report_free_ns(report));
 }
 
 double report_work_rate(const struct worker_report *report)

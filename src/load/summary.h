@@ -85,6 +85,8 @@ static inline enum report_samples summary_wakes(const struct summary *summary)
 	return summary->samples[SAMPLES_WAKE_TO_RUN].total ? SAMPLES_WAKE_TO_RUN : SAMPLES_RESUME;
 }
 
+/* The time in which it could have worked: frozen by an op it could not. */
+uint64_t report_free_ns(const struct worker_report *report);
 double report_iteration_rate(const struct worker_report *report); /* per second of wall time */
 double report_work_rate(const struct worker_report *report);	  /* units per CPU second */
 

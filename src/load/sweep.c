@@ -236,11 +236,6 @@ double sweep_achieved(const struct sweep *sweep, const struct sweep_step *step)
 	return step->side.runs && sweep->cpus ? cpus / sweep->cpus : NAN;
 }
 
-double sweep_taken(const struct sweep_step *step)
-{
-	return median_of(step->side.taken, step->side.runs);
-}
-
 /* What a curve is drawn through: the steps at which it was measured. */
 struct drawn {
 	struct knee_point points[SWEEP_STEPS_MAX];
@@ -307,7 +302,7 @@ static double disturbance(const struct sweep *sweep, const struct knee *knee)
 	for (size_t i = 0; i < sweep->count; i++) {
 		int behind = sweep->steps[i].value > sweep->steps[knee->at].value;
 
-		taken[behind][counts[behind]++] = sweep_taken(&sweep->steps[i]);
+		taken[behind][counts[behind]++] = load_side_taken(&sweep->steps[i].side);
 	}
 	return fabs(median_of(taken[1], counts[1]) - median_of(taken[0], counts[0]));
 }
@@ -318,7 +313,7 @@ static double crowd(const struct sweep *sweep)
 	double most = 0;
 
 	for (size_t i = 0; i < sweep->count; i++)
-		most = fmax(most, sweep_taken(&sweep->steps[i]));
+		most = fmax(most, load_side_taken(&sweep->steps[i].side));
 	return most;
 }
 

@@ -81,9 +81,8 @@ int sweep_judge(struct sweep *sweep, uint32_t metrics, uint64_t seed) must_check
 double sweep_median(const struct sweep_step *step, const struct load_group_key *key,
 		    enum load_metric metric);
 
-/* What the workers had of the CPUs, and what others and the hypervisor had: medians; NAN. */
+/* What the workers had of the CPUs: a median; NAN. */
 double sweep_achieved(const struct sweep *sweep, const struct sweep_step *step);
-double sweep_taken(const struct sweep_step *step);
 
 /* Among steps of one sweep: "70%", "5 workers". */
 void sweep_format(char *into, size_t room, const struct sweep *sweep, size_t step);

@@ -6,7 +6,7 @@
 #ifndef DWELL_LOAD_TAKEN_H
 #define DWELL_LOAD_TAKEN_H
 
-#include "load/pressure.h"
+#include "base/pressure.h"
 #include "load/run.h"
 
 struct taken {

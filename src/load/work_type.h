@@ -23,6 +23,7 @@ enum work_flags {
 	WORK_MESSENGER = 32, /* the first only wake the others: is_messenger in the report */
 	WORK_EVENTFD = 64,   /* one for each team */
 	WORK_CGROUPS = 128,  /* works on its cgroup: without one, it gets the run's */
+	WORK_WAITS = 256,    /* takes samples of waits, whatever its parameters */
 };
 
 struct work_type {

@@ -167,6 +167,21 @@ static void raise_gap(struct worker_part *part, uint64_t gap_ns)
 		part->max_gap_ns = gap_ns;
 }
 
+/*
+ * At the first look after a part began, or ended: a wait for a CPU may just have come to its end
+ * that lay on both sides, and the kernel counts all of it only now.
+ */
+static void note_wait(const struct worker *worker, struct worker_wait *wait, uint64_t since_ns,
+		      uint64_t now_ns)
+{
+	struct schedstat counted;
+
+	if (wait->at_ns || !since_ns || now_ns < since_ns ||
+	    !schedstat_read(worker->schedstat_fd, &counted))
+		return;
+	*wait = (struct worker_wait){now_ns, counted.delay_ns};
+}
+
 /* A gap up to now. One that a part began or ended in is each part's as far as it lies in it. */
 static void note_part_gap(struct worker *worker, uint64_t now_ns, uint64_t gap_ns)
 {
@@ -185,6 +200,8 @@ static void note_part_gap(struct worker *worker, uint64_t now_ns, uint64_t gap_n
 
 		if (began_ns && from_ns < to_ns)
 			raise_gap(&worker->parts[i], to_ns - from_ns);
+		note_wait(worker, &worker->parts[i].after_begin, began_ns, now_ns);
+		note_wait(worker, &worker->parts[i].after_end, ended_ns, now_ns);
 	}
 	worker->looked_part = part;
 }

@@ -56,6 +56,11 @@ struct worker_slot {
 /* or neighbours would take the line from each other with every iteration */
 _Static_assert(sizeof(struct worker_slot) == 128, "cache lines");
 
+/* What a worker had waited for a CPU, all in all, at a look at the clock. */
+struct worker_wait {
+	uint64_t at_ns, delay_ns;
+};
+
 /*
  * A part of the run that is counted for itself, by the worker but for its times: the hold of a
  * phase. The last part is all that lies between them, and has no times.
@@ -65,6 +70,7 @@ struct worker_part {
 	uint64_t sample_totals[SAMPLES_STREAMS];
 	uint64_t migration_count;
 	uint64_t max_gap_ns; /* as in the report; of one that goes beyond the part what is in it */
+	struct worker_wait after_begin, after_end; /* at its first look then; zeros: not yet */
 };
 
 /* What it did on a CPU, as far as it looked: between two migrations. */

@@ -227,6 +227,19 @@ static void look_late(struct lateness *late, const struct worker *worker, int sc
 		late->longest_ns = waited_ns;
 }
 
+/*
+ * A pause is noted before the kernel is asked to freeze, and until it is known to have thawed, so
+ * that none of it is a gap. But what the worker ran in that time, and waited for a CPU, it was not
+ * frozen, and a rate has to be of all that time.
+ */
+static uint64_t frozen_ns(const struct worker_report *report)
+{
+	uint64_t ready_ns = report->cpu_time_ns + report->schedstat[1];
+	uint64_t rest_ns = report->wall_time_ns > ready_ns ? report->wall_time_ns - ready_ns : 0;
+
+	return report->paused_ns < rest_ns ? report->paused_ns : rest_ns;
+}
+
 static void work(struct worker_life *worker_life, int schedstat, struct lateness *late)
 {
 	struct worker *worker = &worker_life->worker;
@@ -244,6 +257,7 @@ static void work(struct worker_life *worker_life, int schedstat, struct lateness
 	worker->delay_ns = measured ? before.delay_ns : 0;
 	worker->delay_read_ns = report->began_ns;
 	report->began_ns -= late->total_ns;
+	report->late_ns = late->total_ns;
 	before.delay_ns -= late->total_ns;
 	if (late->longest_ns && !(worker->type->flags & WORK_BYPASS))
 		worker_note_gap(worker, report->began_ns + late->total_ns, late->longest_ns);
@@ -276,6 +290,7 @@ static void work(struct worker_life *worker_life, int schedstat, struct lateness
 	report->schedstat[0] = after.cpu_ns - before.cpu_ns;
 	report->schedstat[1] = after.delay_ns - before.delay_ns;
 	report->schedstat[2] = after.count - before.count;
+	report->paused_ns = frozen_ns(report);
 	report->schedstat_before[0] = before.cpu_ns;
 	report->schedstat_before[1] = before.delay_ns;
 	report->schedstat_before[2] = before.count;
@@ -319,6 +334,7 @@ int worker_live(struct worker_life *worker_life)
 	worker->tid = (pid_t)syscall(SYS_gettid);
 	worker->report.tid = (uint32_t)worker->tid;
 	worker->report.program_status = -1;
+	worker->schedstat_fd = -1; /* until its work begins */
 	worker->random = random_seed(worker->seed, worker->index);
 	__atomic_store_n(&worker->slot->tid, worker->report.tid, __ATOMIC_RELAXED);
 	look_late(&late, worker, schedstat, true);

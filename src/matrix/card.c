@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "matrix/sessions.h"
 #include "view/compare.h"
 #include "view/compare_words.h"
 
@@ -121,18 +122,28 @@ void card_write_notes(struct output *out, const struct card *card, const char *b
 {
 	const struct matrix_scores *scores = card->scores;
 
-	if (scores->comparisons > 1)
+	/* `between` has line ends, which a format would take for hostile */
+	if (scores->comparisons > 1) {
 		output_format(out,
 			      "%zu comparisons, each with %.0f %% confidence: chance alone makes "
-			      "%.1f of them better or worse%s",
+			      "%.1f of them better or worse.",
 			      scores->comparisons, 100 * (1 - LOAD_ALPHA),
-			      LOAD_ALPHA * (double)scores->comparisons, between);
-	if (scores->apart)
+			      LOAD_ALPHA * (double)scores->comparisons);
+		output_string(out, between);
+	}
+	if (scores->apart) {
 		output_format(out,
 			      "%zu run%s not compared: the baseline's ran before or after a "
 			      "--resume, when the machine may have been another, or one of the two "
-			      "was emulated and the other was not%s",
-			      scores->apart, scores->apart == 1 ? " is" : "s are", between);
+			      "was emulated and the other was not.",
+			      scores->apart, scores->apart == 1 ? " is" : "s are");
+		output_string(out, between);
+	}
+	if (matrix_sessions_differ(card->matrix)) {
+		output_string(out, "the runs are of different versions of dwell, which may not "
+				   "measure alike.");
+		output_string(out, between);
+	}
 }
 
 bool card_failure(char into[CARD_FAILURE], const struct matrix *matrix,

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "version.h"
+#include "guest/outcome.h"
 #include "matrix/fields.h"
 #include "matrix/scores.h"
+#include "matrix/sessions.h"
 #include "view/compare.h"
 
 /* Rows of the matrix have this as their context. */
@@ -128,6 +130,19 @@ static const struct field files_fields[] = {
 static const struct schema files_schema = {
 	.name = "files", .help = "sums of what is in files", SCHEMA_FIELDS(files_fields)};
 
+static const struct field input_fields[] = {
+	POINTER_MEMBER(struct matrix_input, used_as, "used_as",
+		       "kernel, scheduler, command or option"),
+	POINTER_MEMBER(struct matrix_input, file, "file", "as the matrix names it"),
+	ARRAY_MEMBER(struct matrix_input, sha256, "sha256", "of what is in it"),
+};
+
+static const struct schema input_schema = {
+	.name = "input", .help = "a file of the matrix", SCHEMA_FIELDS(input_fields)};
+
+VALUE_GETTER(get_inputs, value_rows, ((const struct matrix *)item->row)->inputs,
+	     ((const struct matrix *)item->row)->input_count, sizeof(struct matrix_input), NULL)
+
 /* A guest. */
 
 static const struct matrix_guest *guest_of(const struct item *item)
@@ -164,6 +179,20 @@ FIELD_GETTER(get_scheduler)
 		value_null(value);
 }
 
+#define HOST_SHARE(name, key, help) REAL_MEMBER(struct matrix_guest, host_##name, key, help),
+
+static const struct field host_fields[] = {GUEST_HOST_SHARES(HOST_SHARE)};
+
+static const struct schema host_schema = {
+	.name = "cell_host", .help = GUEST_HOST_HELP, SCHEMA_FIELDS(host_fields)};
+
+FIELD_GETTER(get_host)
+{
+	get_same_row(field, item, value);
+	if (isnan(guest_of(item)->host_taken))
+		value_null(value);
+}
+
 static const struct field guest_fields[] = {
 	POINTER_MEMBER(struct matrix_guest, release, "release", "of its kernel"),
 	POINTER_MEMBER(struct matrix_guest, accel, "accel", "kvm or tcg"),
@@ -171,6 +200,7 @@ static const struct field guest_fields[] = {
 	MAYBE_UNKNOWN(wall_ns, "wall_ns", "until nothing of it was left"),
 	MAYBE_UNKNOWN(exit, "exit", "status of the command"),
 	OBJECT_FIELD("scheduler", get_scheduler, &scheduler_schema, "null without one"),
+	OBJECT_FIELD("host", get_host, &host_schema, GUEST_HOST_HELP),
 };
 
 const struct schema matrix_guest_schema = {
@@ -390,6 +420,31 @@ static const struct field cell_fields[] = {
 const struct schema matrix_cell_schema = {
 	.name = "cell", .help = "one command in one guest", SCHEMA_FIELDS(cell_fields)};
 
+static const struct field session_fields[] = {
+	NUMBER_MEMBER(struct matrix_session, began_ns, "session_ns", "as cells have it"),
+	ARRAY_MEMBER(struct matrix_session, dwell, "dwell", "version that ran them"),
+	ARRAY_MEMBER(struct matrix_session, dwell_sha256, "dwell_sha256", "of its program"),
+	ARRAY_MEMBER(struct matrix_session, cpu_model, "cpu_model", "of the machine"),
+	ARRAY_MEMBER(struct matrix_session, kernel, "kernel", "release"),
+	ARRAY_MEMBER(struct matrix_session, architecture, "architecture", "of the machine"),
+	NUMBER_MEMBER(struct matrix_session, cpus, "cpus", "usable", .flags = FIELD_NULL_IF_0),
+};
+
+const struct schema matrix_session_schema = {.name = "session",
+					     .help = "a process that ran cells, and where",
+					     SCHEMA_FIELDS(session_fields)};
+
+VALUE_GETTER(get_sessions, value_elements, ((const struct matrix *)item->row)->session_count)
+
+FIELD_ELEMENT(session_element)
+{
+	const struct matrix *matrix = item->row;
+
+	value_object(value, &matrix->sessions[index], NULL);
+	if (!matrix_session_runs(matrix, &matrix->sessions[index]))
+		value_absent(value);
+}
+
 FIELD_GETTER(get_cells)
 {
 	const struct matrix *matrix = item->row;
@@ -418,9 +473,12 @@ FIELD_GETTER(get_scores)
 }
 
 static const struct field matrix_fields[] = {
-	STRING_FIELD("dwell", get_version, "version"),
+	STRING_FIELD("dwell", get_version, "version that wrote it"),
 	OBJECT_FIELD("matrix", get_same_row, &matrix_identity_schema, "what the file says"),
 	OBJECT_FIELD("files", get_same_row, &files_schema, "sums of what is in files"),
+	LIST_FIELD("inputs", get_inputs, NULL, &input_schema, "the same files, each by itself"),
+	LIST_FIELD("sessions", get_sessions, session_element, &matrix_session_schema,
+		   "who ran the cells, and where"),
 	LIST_FIELD("cells", get_cells, NULL, &matrix_cell_schema,
 		   "by kernel, topology, scheduler and run"),
 	LIST_FIELD("scores", get_scores, NULL, &score_schema,

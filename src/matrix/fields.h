@@ -7,7 +7,7 @@
 #include "matrix/matrix.h"
 
 extern const struct schema matrix_schema, matrix_cell_schema, matrix_check_schema,
-	matrix_guest_schema, matrix_figures_schema, matrix_again_schema;
+	matrix_guest_schema, matrix_figures_schema, matrix_again_schema, matrix_session_schema;
 
 /* The part of it that distinguishes one matrix from another; the row is the matrix. */
 extern const struct schema matrix_identity_schema;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "guest/image.h"
 #include "matrix/matrix.h"
@@ -35,52 +36,92 @@ static uint32_t add_file(uint32_t sum, const char *path, char *chunk)
 	return sum;
 }
 
-static uint32_t add_words(uint32_t sum, const struct matrix_words *words, char *chunk)
+const struct matrix_input *matrix_input_find(const struct matrix *matrix, const char *file,
+					     size_t length)
 {
-	for (size_t i = 0; i < words->count; i++)
-		sum = add_file(sum, words->items[i], chunk);
-	return sum;
+	for (size_t i = 0; i < matrix->input_count; i++)
+		if (!strncmp(matrix->inputs[i].file, file, length) &&
+		    !matrix->inputs[i].file[length])
+			return &matrix->inputs[i];
+	return NULL;
+}
+
+/* That it is used, as `named` there; `path` is where it lies. -ENOMEM. */
+static int add_input(struct matrix *matrix, const char *used_as, const char *named,
+		     const char *path)
+{
+	struct matrix_input input = {.used_as = used_as};
+
+	if (matrix_input_find(matrix, named, strlen(named)) || sha256_file(path, input.sha256) < 0)
+		return 0;
+	input.file = strdup(named);
+	if (!input.file || array_reserve(&matrix->inputs, &matrix->input_room,
+					 matrix->input_count + 1, sizeof(input)) < 0) {
+		free(input.file);
+		return -ENOMEM;
+	}
+	matrix->inputs[matrix->input_count++] = input;
+	return 0;
+}
+
+/* Adds to *sum what is in the files that the words name. */
+static int add_words(struct matrix *matrix, uint32_t *sum, const struct matrix_words *words,
+		     const char *used_as, char *chunk)
+{
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < words->count; i++) {
+		*sum = add_file(*sum, words->items[i], chunk);
+		result = add_input(matrix, used_as, words->items[i], words->items[i]);
+	}
+	return result;
 }
 
 /* The program of a command line, which may be one of PATH, and files that it reads. */
-static uint32_t of_scheduler(char *line, char *chunk)
+static int add_scheduler(struct matrix *matrix, uint32_t *sum, char *line, char *chunk)
 {
 	char program[PATH_MAX], *rest = line, *word;
 	struct error error;
 	bool first = true;
-	uint32_t sum = 0;
+	int result = 0;
 
-	while ((word = strsep(&rest, " \t"))) {
+	while (result >= 0 && (word = strsep(&rest, " \t"))) {
+		const char *path = word;
+
 		if (!*word)
 			continue;
-		sum = add_file(sum,
-			       first && image_find_program(word, program, &error) >= 0 ? program
-										       : word,
-			       chunk);
+		if (first && image_find_program(word, program, &error) >= 0)
+			path = program;
+		*sum = add_file(*sum, path, chunk);
+		result = add_input(matrix, "scheduler", word, path);
 		first = false;
 	}
-	return sum;
+	return result;
 }
 
 int matrix_read_files(struct matrix *matrix)
 {
 	struct matrix_files *files = &matrix->files;
 	cleanup_free char *chunk = malloc(CHUNK_BYTES);
+	int result = 0;
 
 	files->kernels = calloc(matrix->kernels.count, sizeof(*files->kernels));
 	files->schedulers = calloc(matrix->schedulers.count, sizeof(*files->schedulers));
 	if (!chunk || !files->kernels || !files->schedulers)
 		return -ENOMEM;
-	for (size_t i = 0; i < matrix->kernels.count; i++)
-		files->kernels[i] = add_file(0, matrix->kernels.items[i], chunk);
-	for (size_t i = 0; i < matrix->schedulers.count; i++) {
+	for (size_t i = 0; result >= 0 && i < matrix->kernels.count; i++) {
+		const char *kernel = matrix->kernels.items[i];
+
+		files->kernels[i] = add_file(0, kernel, chunk);
+		result = add_input(matrix, "kernel", kernel, kernel);
+	}
+	for (size_t i = 0; result >= 0 && i < matrix->schedulers.count; i++) {
 		cleanup_free char *line = strdup(matrix->schedulers.items[i]);
 
-		if (!line)
-			return -ENOMEM;
-		files->schedulers[i] = of_scheduler(line, chunk);
+		result = line ? add_scheduler(matrix, &files->schedulers[i], line, chunk) : -ENOMEM;
 	}
-	files->others = add_words(0, &matrix->command, chunk);
-	files->others = add_words(files->others, &matrix->options, chunk);
-	return 0;
+	if (result >= 0)
+		result = add_words(matrix, &files->others, &matrix->command, "command", chunk);
+	return result < 0 ? result
+			  : add_words(matrix, &files->others, &matrix->options, "option", chunk);
 }

@@ -3,15 +3,18 @@
 #include "matrix/judge.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/cleanup.h"
 #include "base/exit_code.h"
 #include "emit/read.h"
 #include "guest/outcome.h"
+#include "load/checks.h"
 #include "matrix/fields.h"
 #include "results/load_reports.h"
 #include "view/load.h"
@@ -22,6 +25,8 @@
 #define CHECKS_MAX     100	   /* that failed: each group may have all of them */
 #define SAID_BYTES_MAX (16 << 10)  /* of standard error */
 #define REASON_BYTES   768
+/* A guest whose CPUs lacked half of what they could have had is not what it is elsewhere. */
+#define LACKED_LARGE 0.5
 
 /* A string or nothing. */
 static int take_text(char **into, const json_t *value)
@@ -39,6 +44,14 @@ static uint64_t number_of(const json_t *value)
 		       : UINT64_MAX;
 }
 
+static double share_of(const json_t *value)
+{
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+#define TAKE_HOST_SHARE(name, key, help)                                                           \
+	guest->host_##name = share_of(result_read(schema, object, "host." key));
+
 int matrix_take_guest(struct matrix_guest *guest, const struct schema *schema, const json_t *object)
 {
 	int result = 0;
@@ -50,6 +63,7 @@ int matrix_take_guest(struct matrix_guest *guest, const struct schema *schema, c
 	guest->wall_ns = number_of(result_read(schema, object, "wall_ns"));
 	guest->exit = number_of(result_read(schema, object, "exit"));
 	guest->scheduler_after_ns = number_of(result_read(schema, object, "scheduler.after_ns"));
+	GUEST_HOST_SHARES(TAKE_HOST_SHARE)
 	result = take_text(&guest->release, result_read(schema, object, "release"));
 	if (result >= 0)
 		result = take_text(&guest->accel, result_read(schema, object, "accel"));
@@ -314,6 +328,50 @@ static int judge_reported(struct matrix_cell *cell, const struct matrix_cell_end
 	return judge_exit(cell, end);
 }
 
+/* Whether all that failed in the report may have failed for want of CPUs of the host. */
+static bool may_be_by_host(const struct matrix_cell *cell, const json_t *report)
+{
+	const json_t *checks = result_read(&load_schema, report, "checks");
+
+	/* the patterns of `dwell verify` */
+	if (!report)
+		return !cell->checks.count;
+	for (size_t i = 0; i < json_array_size(checks); i++) {
+		const json_t *check = json_array_get(checks, i);
+		const char *verdict = result_read_string(&load_check_schema, check, "verdict");
+		const char *name = result_read_string(&load_check_schema, check, "check");
+
+		if (verdict && name && !strcmp(verdict, "fail") &&
+		    !check_may_lack_cpus(name,
+					 share_of(result_read(&load_check_schema, check, "figure")),
+					 share_of(result_read(&load_check_schema, check, "limit"))))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * As `load` does with limits by what it received: inside, a CPU that the host does not run looks
+ * like one that a scheduler leaves idle.
+ */
+static int forgive(struct matrix_cell *cell, const json_t *report)
+{
+	cleanup_free char *failed = cell->reason;
+	char reason[REASON_BYTES];
+
+	if (cell->verdict != MATRIX_FAIL || !(cell->guest.host_lacked >= LACKED_LARGE) ||
+	    !may_be_by_host(cell, report)) {
+		failed = NULL;
+		return 0;
+	}
+	snprintf(reason, sizeof(reason),
+		 "%s%sothers had %.0f %% of the host's CPUs: the guest lacked %.0f %% of what it "
+		 "could have had",
+		 failed ? failed : "", failed ? "; but " : "", 100 * cell->guest.host_taken,
+		 100 * cell->guest.host_lacked);
+	return set(cell, MATRIX_INCONCLUSIVE, reason);
+}
+
 /* What a scheduler is scored by. Other commands have none, nor has a load that was cut short. */
 static void take_figures(struct matrix_cell *cell, const struct matrix_cell_end *end)
 {
@@ -352,6 +410,8 @@ int matrix_judge(struct matrix_cell *cell, const struct matrix_cell_end *end)
 		result = judge_silent(cell, end);
 	else if (result >= 0)
 		result = judge_reported(cell, end, outcome, verifies ? NULL : report);
+	if (result >= 0)
+		result = forgive(cell, verifies ? NULL : report);
 	if (result >= 0 && verifies && cell->verdict == MATRIX_INCONCLUSIVE && !cell->reason)
 		result = describe_patterns(cell, report);
 	json_decref(outcome);

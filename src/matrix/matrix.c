@@ -2,6 +2,7 @@
 #include "matrix/matrix.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,7 +52,9 @@ void matrix_cell_reset(struct matrix_cell *cell)
 	*guest = (struct matrix_guest){.boot_ns = UINT64_MAX,
 				       .wall_ns = UINT64_MAX,
 				       .exit = UINT64_MAX,
-				       .scheduler_after_ns = UINT64_MAX};
+				       .scheduler_after_ns = UINT64_MAX,
+				       .host_taken = NAN,
+				       .host_lacked = NAN};
 	load_side_release(&cell->figures);
 	free(cell->again.reason);
 	free(cell->again.trace);
@@ -74,8 +77,12 @@ void matrix_release(struct matrix *matrix)
 	matrix_words_release(&matrix->schedulers);
 	matrix_words_release(&matrix->command);
 	matrix_words_release(&matrix->options);
+	for (size_t i = 0; i < matrix->input_count; i++)
+		free(matrix->inputs[i].file);
+	free(matrix->inputs);
 	free(matrix->files.kernels);
 	free(matrix->files.schedulers);
+	free(matrix->sessions);
 	matrix_init(matrix);
 }
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/output.h"
+#include "base/sha256.h"
 #include "guest/shape.h"
 #include "load/side.h"
 
@@ -47,6 +48,7 @@ struct matrix_guest {
 	uint64_t boot_ns, wall_ns, exit;
 	char *scheduler_state, *scheduler_reason;
 	uint64_t scheduler_after_ns;
+	double host_taken, host_lacked; /* shares, as its result has them; NAN: not known */
 	char *dump; /* text of the kernel's, when it has ejected the scheduler */
 };
 
@@ -82,6 +84,23 @@ struct matrix_files {
 	uint32_t others;		/* of the command and the options */
 };
 
+/* A file that the matrix names, so that what came of it can be tied to what is in it. */
+struct matrix_input {
+	const char *
+		used_as; /* kernel, scheduler (also what its command line reads), command, option */
+	char *file;	 /* as the matrix has it */
+	char sha256[SHA256_TEXT];
+};
+
+/* A `dwell guest --matrix` that ran cells. Texts: "", where it is not known. */
+struct matrix_session {
+	uint64_t began_ns; /* as its cells have it */
+	char dwell[32];	   /* version */
+	char dwell_sha256[SHA256_TEXT];
+	char cpu_model[96], kernel[128], architecture[32];
+	uint32_t cpus; /* usable; 0: not known */
+};
+
 struct matrix {
 	char name[MATRIX_NAME_BYTES];
 	struct matrix_words kernels;
@@ -97,6 +116,10 @@ struct matrix {
 	int (*check_command)(const char *name, struct error *error);
 	struct matrix_words options; /* of `dwell guest`, for every cell */
 	struct matrix_files files;
+	struct matrix_input *inputs; /* each once */
+	size_t input_count, input_room;
+	struct matrix_session *sessions; /* those that are recorded: matrix/sessions.h */
+	size_t session_count, session_room;
 	struct matrix_cell *cells; /* run by run of each, in the order of the lists */
 	size_t cell_count;
 };
@@ -118,8 +141,13 @@ int matrix_add_topology(struct matrix *matrix, const char *text, struct error *e
  */
 int matrix_expand(struct matrix *matrix, unsigned int max_cpus, struct error *error) must_check;
 
-/* Fills in `files`: part of matrix_expand(). -ENOMEM. */
+/* Fills in `files` and `inputs`: part of matrix_expand(). -ENOMEM. */
 int matrix_read_files(struct matrix *matrix) must_check;
+
+/* A kernel, or the program that a scheduler's line begins with, of `length` bytes; NULL: no file.
+ */
+const struct matrix_input *matrix_input_find(const struct matrix *matrix, const char *file,
+					     size_t length);
 
 /* Of a failure. */
 static inline bool matrix_verdict_is_failure(enum matrix_verdict verdict)

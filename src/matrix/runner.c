@@ -19,6 +19,7 @@
 #include "base/status_line.h"
 #include "matrix/process.h"
 #include "matrix/progress.h"
+#include "matrix/sessions.h"
 #include "matrix/state.h"
 
 #define TICK_NS		(500 * NS_PER_MS)
@@ -345,7 +346,8 @@ int matrix_run(struct matrix *matrix, const struct matrix_run_options *options,
 	struct runner runner = {.options = options, .matrix = matrix, .loop.epoll_fd = -1};
 	int result;
 
-	matrix->session_ns = clock_realtime_ns();
+	if (matrix_session_begin(matrix) < 0)
+		return error_set(error, ENOMEM, "out of memory");
 	status_line_begin(&runner.progress, true);
 	if (options->rerun && options->out) {
 		runner.again = name_of_files(options->out);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "matrix/card.h"
 #include "view/compare.h"
 
@@ -89,16 +90,9 @@ void scorecard_table(struct output *out, const struct matrix *matrix,
 			      load_runs_least(LOAD_ALPHA, true));
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text);
-
-	return length >= strlen(end) && !strcmp(text + length - strlen(end), end);
-}
-
 int scorecard_check(const char *path, struct error *error)
 {
-	return ends_with(path, ".md") || ends_with(path, ".html")
+	return text_ending(path, ".md") || text_ending(path, ".html")
 		       ? 0
 		       : error_set(error, EINVAL,
 				   "--scorecard %s: the name ends in .md or .html, which says what "
@@ -119,7 +113,7 @@ int scorecard_write(const char *path, const struct matrix *matrix, struct error 
 	result = matrix_scores_make(&scores, matrix);
 	if (result >= 0) {
 		provenance_find(&provenance, matrix);
-		if (ends_with(path, ".md"))
+		if (text_ending(path, ".md"))
 			card_write_markdown(&out, &card, &provenance);
 		else
 			card_write_html(&out, &card, &provenance);

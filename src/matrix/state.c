@@ -10,6 +10,7 @@
 #include "matrix/judge.h"
 #include "emit/read.h"
 #include "matrix/fields.h"
+#include "matrix/sessions.h"
 #include "view/compare.h"
 
 /* "matrix" as this one has it; NULL: out of memory. */
@@ -199,6 +200,48 @@ static int take_cell(struct matrix_cell *cell, const json_t *from)
 				      "guest.scheduler.dump");
 }
 
+static void copy_text(char *into, size_t room, const json_t *from, const char *key)
+{
+	const char *text = result_read_string(&matrix_session_schema, from, key);
+
+	snprintf(into, room, "%s", text ? text : "");
+}
+
+/* Who ran a cell, as far as its file says that. */
+static int take_session(struct matrix *matrix, uint64_t began_ns, const json_t *sessions)
+{
+	const struct schema *schema = &matrix_session_schema;
+	struct matrix_session session = {.began_ns = began_ns};
+
+	for (size_t i = 0; began_ns && i < json_array_size(sessions); i++) {
+		const json_t *from = json_array_get(sessions, i);
+		const json_t *began = result_read(schema, from, "session_ns");
+		json_int_t cpus = json_integer_value(result_read(schema, from, "cpus"));
+
+		if ((uint64_t)json_integer_value(began) != began_ns)
+			continue;
+		session.cpus = cpus > 0 && cpus <= UINT32_MAX ? (uint32_t)cpus : 0;
+		copy_text(session.dwell, sizeof(session.dwell), from, "dwell");
+		copy_text(session.dwell_sha256, sizeof(session.dwell_sha256), from, "dwell_sha256");
+		copy_text(session.cpu_model, sizeof(session.cpu_model), from, "cpu_model");
+		copy_text(session.kernel, sizeof(session.kernel), from, "kernel");
+		copy_text(session.architecture, sizeof(session.architecture), from, "architecture");
+		return matrix_session_add(matrix, &session);
+	}
+	return 0;
+}
+
+/* With who ran it: `root` is the file that the cell is in. */
+static int take_ran(struct matrix *matrix, struct matrix_cell *cell, const json_t *from,
+		    const json_t *root)
+{
+	int result = take_cell(cell, from);
+
+	return result < 0 ? result
+			  : take_session(matrix, cell->session_ns,
+					 result_read(&matrix_schema, root, "sessions"));
+}
+
 static bool is_same(const json_t *sums, size_t number, uint32_t sum)
 {
 	const json_t *other = json_array_get(sums, number);
@@ -233,7 +276,8 @@ static int take_cells(struct matrix *matrix, const json_t *cells, const json_t *
 		    verdict == MATRIX_ERROR)
 			continue;
 		if (has_same_files(matrix, &matrix->cells[i], root))
-			result = take_cell(&matrix->cells[i], json_array_get(cells, i));
+			result =
+				take_ran(matrix, &matrix->cells[i], json_array_get(cells, i), root);
 		else
 			*ret_changed += 1;
 	}
@@ -312,7 +356,8 @@ static int merge_cell(struct matrix *matrix, size_t number, const json_t *from, 
 			error, EINVAL,
 			"%s is of a kernel, a scheduler or a spec that is not the same: %s", path,
 			title);
-	return take_cell(cell, from) < 0 ? error_set(error, ENOMEM, "out of memory") : 0;
+	return take_ran(matrix, cell, from, root) < 0 ? error_set(error, ENOMEM, "out of memory")
+						      : 0;
 }
 
 int matrix_state_merge(struct matrix *matrix, const char *path, struct error *error)

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/least.h"
+
 static void halve(uint64_t values[BATCHES_MAX])
 {
 	for (int i = 0; i < BATCHES_MAX / 2; i++)
@@ -62,11 +64,6 @@ void series_add(struct series *series, const struct batches *batches, uint64_t n
 		series->ns[batches->count - 1] += ns;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 void series_add_back(struct series *series, const struct batches *batches, uint64_t ns)
 {
 	for (unsigned int i = batches->count; i > 0 && ns; i--) {
@@ -91,6 +88,18 @@ uint64_t series_move_back(struct series *into, struct series *from, const struct
 		moved_ns += part_ns;
 	}
 	return moved_ns;
+}
+
+void series_scale(struct series *series, double factor)
+{
+	for (int i = 0; i < BATCHES_MAX; i++)
+		series->ns[i] = (uint64_t)((double)series->ns[i] * factor + 0.5);
+}
+
+void series_sum(struct series *into, const struct series *more)
+{
+	for (int i = 0; i < BATCHES_MAX; i++)
+		into->ns[i] += more->ns[i];
 }
 
 /* L. Kish, Survey Sampling (1965): (sum of weights)^2 / sum of their squares. */

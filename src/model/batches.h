@@ -51,6 +51,10 @@ void series_add_back(struct series *series, const struct batches *batches, uint6
 uint64_t series_move_back(struct series *into, struct series *from, const struct batches *batches,
 			  uint64_t ns);
 
+/* Each batch has `factor` times as much; and another series is added. */
+void series_scale(struct series *series, double factor);
+void series_sum(struct series *into, const struct series *more);
+
 /*
  * The shares of the batches as a set for welch_p(): the mean, weighted by how long a batch is;
  * `variance` / `count` is the square of its error, `count` - 1 degrees of freedom. What dependence

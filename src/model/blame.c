@@ -14,6 +14,8 @@ struct known {
 	const struct interval *interval;
 	const struct blame_places *places;
 	const struct blame_party *parties;
+	const struct wire_member *members;
+	size_t member_count;
 };
 
 static const char *const culprit_keys[WIRE_CULPRIT_KINDS_COUNT] = {
@@ -44,6 +46,17 @@ static int feed_holder(struct blames *blames, const struct wire_header *record)
 	return 0;
 }
 
+static int feed_member(struct blames *blames, const struct wire_header *record)
+{
+	if (record->size != sizeof(struct wire_member))
+		return -EBADMSG;
+	if (array_reserve(&blames->members, &blames->member_room, blames->member_count + 1,
+			  sizeof(*blames->members)) < 0)
+		return -ENOMEM;
+	memcpy(&blames->members[blames->member_count++], record, record->size);
+	return 0;
+}
+
 /* `into` has room for all of it. */
 static void copy_lost(struct wire_blame *into, const struct wire_blame *blame)
 {
@@ -66,6 +79,8 @@ int blames_feed(struct blames *blames, const struct wire_header *record)
 
 	if (record->kind == WIRE_HOLDER)
 		return feed_holder(blames, record);
+	if (record->kind == WIRE_MEMBER)
+		return feed_member(blames, record);
 	if (record->size < sizeof(*blame) ||
 	    blame->count > (record->size - sizeof(*blame)) / sizeof(struct wire_culprit))
 		return -EBADMSG;
@@ -147,6 +162,23 @@ static const struct blame_party *thread_of(const struct known *known,
 	return NULL;
 }
 
+static int by_pid(const void *left, const void *right)
+{
+	const struct wire_member *a = left, *b = right;
+
+	return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+/* Of a process of which no thread is known; 0: not known. */
+static uint64_t cgroup_of(const struct known *known, uint32_t pid)
+{
+	const struct wire_member key = {.pid = pid}, *member = NULL;
+
+	if (pid && known->member_count)
+		member = bsearch(&key, known->members, known->member_count, sizeof(key), by_pid);
+	return member ? member->cgroup_id : 0;
+}
+
 static struct blame *add(struct blames *blames)
 {
 	if (array_reserve(&blames->items, &blames->room, blames->count + 1,
@@ -202,8 +234,7 @@ static void set_culprit(struct blame *blame, const struct wire_culprit *culprit,
 	}
 	memcpy(blame->culprit.process, party ? party->process : blame->culprit.comm,
 	       sizeof(blame->culprit.process));
-	if (party)
-		blame->culprit.cgroup_id = party->cgroup_id;
+	blame->culprit.cgroup_id = party ? party->cgroup_id : cgroup_of(known, culprit->pid);
 	if (party && !culprit->tid) /* several of its threads */
 		memcpy(blame->culprit.comm, party->process, sizeof(party->process));
 }
@@ -574,9 +605,12 @@ int blames_close(struct blames *blames, struct interval *interval)
 {
 	size_t sorted = part_by_end(blames, interval), rows = interval->row_count, victims = 0;
 	int result = list_threads(blames, interval);
-	const struct known known = {interval, &blames->places, blames->parties};
+	const struct known known = {interval, &blames->places, blames->parties, blames->members,
+				    blames->member_count};
 
 	blames->count = blames->theft_count = 0;
+	if (blames->member_count)
+		qsort(blames->members, blames->member_count, sizeof(*blames->members), by_pid);
 	if (result >= 0 && sorted)
 		qsort(blames->records, sorted, sizeof(*blames->records), by_victim);
 	for (size_t i = 0; result >= 0 && i < rows; i++) {
@@ -592,7 +626,7 @@ int blames_close(struct blames *blames, struct interval *interval)
 	}
 	if (sorted)
 		forget(blames, sorted);
-	blames->holder_count = 0;
+	blames->holder_count = blames->member_count = 0;
 	if (result >= 0)
 		blame_thieves_find(blames->items, blames->thefts, blames->theft_count,
 				   blames->victims, victims);
@@ -609,7 +643,7 @@ void blames_restart(struct blames *blames)
 {
 	if (blames->record_count)
 		forget(blames, blames->record_count);
-	blames->count = blames->holder_count = 0;
+	blames->count = blames->holder_count = blames->member_count = 0;
 }
 
 void blames_release(struct blames *blames)
@@ -618,6 +652,7 @@ void blames_release(struct blames *blames)
 	free(blames->records);
 	free(blames->bytes);
 	free(blames->holders);
+	free(blames->members);
 	free(blames->items);
 	free(blames->places.items);
 	free(blames->parties);

@@ -97,6 +97,8 @@ struct blames {
 	size_t used, byte_room;
 	struct wire_holder *holders;
 	size_t holder_count, holder_room;
+	struct wire_member *members; /* when it ends, by pid */
+	size_t member_count, member_room;
 	struct blame *items;
 	size_t count, room;
 	/* of the interval's threads, kept for the next one: rows are too large to look up a name */
@@ -108,7 +110,7 @@ struct blames {
 	bool only_lost; /* of states that are lost alone, and not sorted: half of the time */
 };
 
-/* Copies the record, a WIRE_BLAME or WIRE_HOLDER. 0, -ENOMEM, or -EBADMSG. */
+/* Copies the record, a WIRE_BLAME, WIRE_HOLDER or WIRE_MEMBER. 0, -ENOMEM, or -EBADMSG. */
 int blames_feed(struct blames *blames, const struct wire_header *record) must_check;
 
 /*

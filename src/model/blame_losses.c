@@ -168,18 +168,14 @@ static int by_line(const void *left, const void *right)
 	return (a->share > b->share) - (a->share < b->share);
 }
 
-/*
- * The kernel side had no room for each of them: struct wire_culprit. By cgroup a name stands for
- * any number of processes.
- */
-static bool is_of_several(const struct blame *share, enum blame_side side)
+bool blame_is_of_several(const struct blame *blame)
 {
-	bool by_thread = share->victim.tid;
+	bool by_thread = blame->victim.tid;
 
-	if (!share->victim.pid && !share->victim.group)
+	if (!blame->victim.pid && !blame->victim.group)
 		return false;
-	return side != BLAME_CAUSED && share->kind == WIRE_CULPRIT_THREAD && !share->culprit.tid &&
-	       *share->culprit.comm && (by_thread || !share->culprit.pid);
+	return blame->kind == WIRE_CULPRIT_THREAD && !blame->culprit.tid && *blame->culprit.comm &&
+	       (by_thread || !blame->culprit.pid);
 }
 
 size_t blame_loss_lines(const struct blame_loss *loss, enum blame_side side,
@@ -207,7 +203,7 @@ size_t blame_loss_lines(const struct blame_loss *loss, enum blame_side side,
 		if (at == count)
 			named[count++] = (struct blame_line){.share = share};
 		named[at].parties++;
-		named[at].is_least |= is_of_several(share, side);
+		named[at].is_least |= side != BLAME_CAUSED && blame_is_of_several(share);
 		named[at].total_ns += share->total_ns;
 	}
 	if (count)

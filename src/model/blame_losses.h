@@ -46,6 +46,13 @@ struct blame_line {
 size_t blame_loss_lines(const struct blame_loss *loss, enum blame_side side,
 			struct blame_line *lines, size_t room, uint64_t *ret_rest_ns);
 
+/*
+ * The culprit stands for several threads of its process, or processes of its name: the kernel side
+ * had no room for each of them (struct wire_culprit). By cgroup a name stands for any number of
+ * processes.
+ */
+bool blame_is_of_several(const struct blame *blame);
+
 /* Whose loss it is, or who cost it. */
 const struct blame_party *blame_loss_party(const struct blame_loss *loss, enum blame_side side);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a machine's threads have done since counting began, as monitoring wants it: counters that
- * never go back, of all threads, of the groups that use most time, and of who made whom wait.
+ * What a machine's threads have done since counting began, as monitoring wants it: counters of all
+ * threads, of the groups that use most time, and of who made whom wait. They never go back, but
+ * begin again for a name that was absent for an hour (LEADERS_FORGET_NS).
  */
 #ifndef DWELL_MODEL_COUNTERS_H
 #define DWELL_MODEL_COUNTERS_H
@@ -24,6 +25,9 @@
 #define COUNTERS_OTHER	 (COUNTERS_LATENCY + WIRE_LATENCY_BUCKETS)
 #define COUNTERS_UNKNOWN (COUNTERS_OTHER + STATES)
 #define COUNTERS_KINDS	 (COUNTERS_UNKNOWN + STATES)
+
+/* Groups with counters of their own, unless the user says how many. */
+#define COUNTERS_GROUPS 50
 
 /* Reasons, for each group that can have counters of its own. */
 #define COUNTERS_REASONS_EACH 8

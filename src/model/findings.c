@@ -12,15 +12,21 @@
 #define OF_ACTIVE   10	 /* a part in, of the process's active time */
 #define OF_INTERVAL 20	 /* of the interval */
 #define OF_LOSS	    10	 /* a culprit of it */
-#define OF_REST	    10	 /* of the loss of all of a name: without it there is one that lost */
+#define OF_REST	    10	 /* of the loss of all: without it there is one that lost */
 #define OF_WAIT	    2	 /* a partner that was busy, of a wait for it */
-#define OF_THREADS  50	 /* a thread, of the loss: below, it does not count as one that lost */
 #define OF_LARGE    1024 /* a share, of the loss: there are no more of those */
-#define CULPRITS    64	 /* of a loss, before the largest are chosen: blame has 14 a thread */
+#define CULPRITS    64	 /* of a loss, before the largest are chosen: blame has 12 a thread */
 
-/* What one process lost in one state, or the processes of a name. */
+/* A thread that may have lost time. */
+struct loser {
+	const struct row *row;
+	const char *process; /* one name for all of its process's, whatever each had */
+	uint64_t open_ns;    /* of STATE_LOCK, for a lock that no one has released yet */
+};
+
+/* What one thread or process lost in one state, or the processes of a name. */
 struct loss {
-	const struct row **rows; /* of it: neighbours, in the order of by_process() */
+	const struct loser *losers; /* neighbours: of a process, of a name */
 	size_t count;
 	enum state state;
 	uint64_t total_ns, active_ns;
@@ -33,27 +39,55 @@ static bool is_candidate(enum state state, bool has_blame)
 	       (state_has_partner(state) && has_blame);
 }
 
+/* Such a lock may be none: see site_of_futex(). */
+static bool is_open(const struct blame *blame)
+{
+	return blame->state == STATE_LOCK && blame->goes_on;
+}
+
+static uint64_t lost_ns(const struct loser *loser, enum state state)
+{
+	uint64_t total_ns = loser->row->states_ns[state];
+	uint64_t open_ns = state == STATE_LOCK ? loser->open_ns : 0;
+
+	return total_ns > open_ns ? total_ns - open_ns : 0;
+}
+
+/* In which a wait for a partner, which is no active time, counts too. */
+static uint64_t active_ns(const struct row *row, enum state state, uint64_t lost)
+{
+	return row_active_ns(row) + (state_has_partner(state) ? lost : 0);
+}
+
+static int by_pid(const void *left, const void *right)
+{
+	const struct row *a = ((const struct loser *)left)->row;
+	const struct row *b = ((const struct loser *)right)->row;
+
+	if (a->pid != b->pid)
+		return a->pid > b->pid ? 1 : -1;
+	return a->tid != b->tid ? (a->tid > b->tid) - (a->tid < b->tid)
+				: (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
 static int by_process(const void *left, const void *right)
 {
-	const struct row *a = *(const struct row *const *)left;
-	const struct row *b = *(const struct row *const *)right;
-	int order = strcmp(a->process, b->process);
+	int order = strcmp(((const struct loser *)left)->process,
+			   ((const struct loser *)right)->process);
 
-	if (order)
-		return order;
-	return a->pid != b->pid ? (a->pid > b->pid) - (a->pid < b->pid)
-				: (a->tid > b->tid) - (a->tid < b->tid);
+	return order ? order : by_pid(left, right);
 }
 
 /* Very many are the threads of one process, and come in the order of their tids. */
-static void sort_by_process(const struct row **rows, size_t count)
+static void sort_losers(struct loser *losers, size_t count,
+			int compare(const void *left, const void *right))
 {
 	size_t sorted = 1;
 
-	while (sorted < count && by_process(&rows[sorted - 1], &rows[sorted]) <= 0)
+	while (sorted < count && compare(&losers[sorted - 1], &losers[sorted]) <= 0)
 		sorted++;
 	if (sorted < count)
-		qsort(rows, count, sizeof(*rows), by_process);
+		qsort(losers, count, sizeof(*losers), compare);
 }
 
 /* Keeps the `FINDINGS_MAX * 4` largest, so that those without a cause can be left out. */
@@ -77,7 +111,7 @@ static void keep(struct loss losses[LOSSES_MAX], size_t *count, const struct los
 /* Of the interval; what is less is not looked at any closer. */
 static bool may_be_large(uint64_t total_ns, const struct interval *interval)
 {
-	return total_ns >= (interval->end_ns - interval->start_ns) / OF_INTERVAL;
+	return total_ns >= interval_length_ns(interval) / OF_INTERVAL;
 }
 
 static bool is_large(uint64_t total_ns, uint64_t active_ns, const struct interval *interval)
@@ -85,32 +119,69 @@ static bool is_large(uint64_t total_ns, uint64_t active_ns, const struct interva
 	return may_be_large(total_ns, interval) && total_ns >= active_ns / OF_ACTIVE;
 }
 
-/* So many of the first rows are of the first one's process. */
-static size_t count_process(const struct row **rows, size_t count)
+/* So many of the first ones are of the first one's process. */
+static size_t count_process(const struct loser *losers, size_t count)
 {
 	size_t same = 1;
 
-	while (same < count && rows[same]->pid == rows[0]->pid)
+	while (same < count && losers[same].row->pid == losers[0].row->pid)
 		same++;
 	return same;
 }
 
-static size_t count_name(const struct row **rows, size_t count)
+static size_t count_name(const struct loser *losers, size_t count)
 {
 	size_t same = 1;
 
-	while (same < count &&
-	       (rows[same]->pid == rows[0]->pid || !strcmp(rows[same]->process, rows[0]->process)))
+	while (same < count && !strcmp(losers[same].process, losers[0].process))
 		same++;
 	return same;
 }
 
-static struct loss sum_up(const struct row **rows, size_t count, enum state state)
+/* Its number was another process's before: that had another first thread. */
+static bool is_used_again(const struct loser *losers, size_t count)
 {
-	struct loss loss = {.rows = rows, .count = count, .state = state};
+	return count > 1 && losers[1].row->tid == losers[1].row->pid;
+}
+
+/* The last first thread that began before the thread; the thread itself where there is none. */
+static const struct row *leader_of(const struct loser *losers, size_t count, const struct row *row)
+{
+	const struct row *leader = row;
+
+	for (size_t i = 0; i < count && losers[i].row->tid == losers[i].row->pid; i++)
+		if (losers[i].row->start_ns <= row->start_ns)
+			leader = losers[i].row;
+	return leader;
+}
+
+/* Threads that ended before an exec() have the name of the program before: the present one is the
+ * process's. `losers` are in the order of by_pid(). */
+static void name_processes(struct loser *losers, size_t count)
+{
+	size_t same;
+
+	for (size_t i = 0; i < count; i += same) {
+		const struct row *named = losers[i].row;
+
+		same = count_process(losers + i, count - i);
+		for (size_t j = i; j < i + same; j++)
+			if (named->exited && !losers[j].row->exited)
+				named = losers[j].row;
+		for (size_t j = i; j < i + same; j++)
+			losers[j].process =
+				is_used_again(losers + i, same)
+					? leader_of(losers + i, same, losers[j].row)->process
+					: named->process;
+	}
+}
+
+static struct loss sum_up(const struct loser *losers, size_t count, enum state state)
+{
+	struct loss loss = {.losers = losers, .count = count, .state = state};
 
 	for (size_t i = 0; i < count; i++)
-		loss.total_ns += rows[i]->states_ns[state];
+		loss.total_ns += lost_ns(&losers[i], state);
 	return loss;
 }
 
@@ -119,25 +190,25 @@ static bool loss_is_large(struct loss *loss, const struct interval *interval)
 {
 	if (!may_be_large(loss->total_ns, interval))
 		return false;
-	loss->active_ns = state_has_partner(loss->state) ? loss->total_ns : 0;
 	for (size_t i = 0; i < loss->count; i++)
-		loss->active_ns += row_active_ns(loss->rows[i]);
+		loss->active_ns += active_ns(loss->losers[i].row, loss->state,
+					     lost_ns(&loss->losers[i], loss->state));
 	return is_large(loss->total_ns, loss->active_ns, interval);
 }
 
 /* Processes of one name: a sentence for all, where together they lost much, or for each that did.
  */
-static void add_program(struct loss losses[LOSSES_MAX], size_t *count, const struct row **rows,
-			size_t row_count, const struct interval *interval, enum state state)
+static void add_program(struct loss losses[LOSSES_MAX], size_t *count, const struct loser *losers,
+			size_t loser_count, const struct interval *interval, enum state state)
 {
-	struct loss all = sum_up(rows, row_count, state), most = {0}, one;
+	struct loss all = sum_up(losers, loser_count, state), most = {0}, one;
 	bool together = loss_is_large(&all, interval), is_one_large;
 
 	/* then no part of it is large either */
 	if (!may_be_large(all.total_ns, interval))
 		return;
-	for (size_t i = 0; i < row_count; i += one.count) {
-		one = sum_up(rows + i, count_process(rows + i, row_count - i), state);
+	for (size_t i = 0; i < loser_count; i += one.count) {
+		one = sum_up(losers + i, count_process(losers + i, loser_count - i), state);
 		is_one_large = loss_is_large(&one, interval);
 		if (!together && is_one_large)
 			keep(losses, count, &one);
@@ -147,6 +218,34 @@ static void add_program(struct loss losses[LOSSES_MAX], size_t *count, const str
 	if (together)
 		keep(losses, count,
 		     most.total_ns >= all.total_ns - all.total_ns / OF_REST ? &most : &all);
+}
+
+static bool has_blame_by_process(const struct interval *interval)
+{
+	size_t at = 0;
+
+	/* rows that were folded are none of either */
+	while (at < interval->blame_count && !interval->blames[at].victim.pid)
+		at++;
+	return at < interval->blame_count && !interval->blames[at].victim.tid;
+}
+
+/*
+ * A thread that lost nearly all of what its process lost stands for itself, if its own part is
+ * enough. Where it is not known whom that part is owed to, the others must have lost nothing.
+ */
+static void narrow_to_thread(struct loss *loss, const struct interval *interval)
+{
+	uint64_t rest_ns = has_blame_by_process(interval) ? 0 : loss->total_ns / OF_REST;
+
+	for (size_t i = 0; i < loss->count; i++) {
+		struct loss one = sum_up(&loss->losers[i], 1, loss->state);
+
+		if (one.total_ns < loss->total_ns - rest_ns || !loss_is_large(&one, interval))
+			continue;
+		*loss = one;
+		return;
+	}
 }
 
 /* A culprit of one loss, with what it did, by state. */
@@ -250,22 +349,35 @@ static int by_share(const void *left, const void *right)
 	return (a->victim.tid > b->victim.tid) - (a->victim.tid < b->victim.tid);
 }
 
-static bool is_victim(const struct finding *finding, const struct blame *blame)
+/* Whose pid is the key's. */
+static int find_pid(const void *key, const void *item)
+{
+	uint32_t pid = *(const uint32_t *)key, other = ((const struct loser *)item)->row->pid;
+
+	return (pid > other) - (pid < other);
+}
+
+static bool is_victim(const struct finding *finding, const struct loss *loss,
+		      const struct blame *blame)
 {
 	if (blame->state != finding->state)
 		return false;
-	return finding->processes == 1 ? blame->victim.pid == finding->victim.pid
-				       : !strcmp(blame->victim.process, finding->victim.process);
+	if (finding->victim.tid && blame->victim.tid && finding->victim.tid != blame->victim.tid)
+		return false;
+	if (finding->processes == 1)
+		return blame->victim.pid == finding->victim.pid;
+	return bsearch(&blame->victim.pid, loss->losers, loss->count, sizeof(*loss->losers),
+		       find_pid);
 }
 
 /* The victim's; where they are many, the large ones first, as `culprits` has room for few. */
 static size_t list_shares(const struct blame **shares, const struct finding *finding,
-			  const struct interval *interval)
+			  const struct loss *loss, const struct interval *interval)
 {
 	size_t count = 0, large = 0;
 
 	for (size_t i = 0; i < interval->blame_count; i++)
-		if (is_victim(finding, &interval->blames[i]))
+		if (is_victim(finding, loss, &interval->blames[i]))
 			shares[count++] = &interval->blames[i];
 	for (size_t i = 0; i < count; i++) {
 		const struct blame *share = shares[i];
@@ -308,20 +420,15 @@ static bool waits_without_owner(uint32_t pid, const struct interval *interval)
 	return other_ns > owned_ns;
 }
 
-static void add_causes(struct finding *finding, const struct blame **shares,
-		       const struct interval *interval)
+static void add_causes(struct finding *finding, const struct loss *loss,
+		       const struct blame **shares, const struct interval *interval)
 {
-	size_t count = 0, share_count = list_shares(shares, finding, interval);
+	size_t count = 0, share_count = list_shares(shares, finding, loss, interval);
 	struct culprit culprits[CULPRITS];
 
 	for (size_t i = 0; i < share_count; i++) {
 		const struct blame *blame = shares[i];
 
-		/* a lock that no one has released yet may be none: see site_of_futex() */
-		if (blame->state == STATE_LOCK && blame->goes_on)
-			finding->total_ns -= blame->total_ns < finding->total_ns
-						     ? blame->total_ns
-						     : finding->total_ns;
 		if (blame->kind != WIRE_CULPRIT_UNKNOWN && blame->kind != WIRE_CULPRIT_OTHERS)
 			add_share(culprits, &count, finding, blame);
 	}
@@ -354,42 +461,35 @@ static bool has_busy_partner(const struct finding *finding)
 	return busy_ns >= finding->total_ns / OF_WAIT;
 }
 
+/* However small its part of the loss is, who counts is whose time is in the sum. */
 static void name_victim(struct finding *finding, const struct loss *loss)
 {
-	const struct row *most = loss->rows[0];
-	uint64_t enough_ns;
+	const struct loser *losers = loss->losers, *most = losers;
+	uint32_t pid = 0;
 
-	for (size_t i = 0; i < loss->count; i++)
-		if (loss->rows[i]->states_ns[loss->state] > most->states_ns[loss->state])
-			most = loss->rows[i];
-	/* where very many lose alike, none of them has much of it */
-	enough_ns = most->states_ns[loss->state] / 2;
-	if (enough_ns > loss->total_ns / OF_THREADS)
-		enough_ns = loss->total_ns / OF_THREADS;
-	for (size_t i = 0, count; i < loss->count; i += count) {
-		count = count_process(loss->rows + i, loss->count - i);
-		finding->processes +=
-			sum_up(loss->rows + i, count, loss->state).total_ns > enough_ns;
+	for (size_t i = 0; i < loss->count; i++) {
+		if (!lost_ns(&losers[i], loss->state))
+			continue;
+		if (lost_ns(&losers[i], loss->state) > lost_ns(most, loss->state))
+			most = &losers[i];
+		finding->threads++;
+		finding->processes += losers[i].row->pid != pid;
+		pid = losers[i].row->pid;
 	}
-	for (size_t i = 0; i < loss->count; i++)
-		finding->threads += loss->rows[i]->states_ns[loss->state] > enough_ns;
-	memcpy(finding->victim.process, most->process, sizeof(most->process));
-	memcpy(finding->victim.comm, most->process, sizeof(most->process));
-	finding->victim.cgroup_id = most->cgroup_id;
-	if (loss->rows[0]->pid != loss->rows[loss->count - 1]->pid) {
-		if (finding->processes < 2)
-			finding->processes = 2; /* each lost too little to count by itself */
+	memcpy(finding->victim.process, most->process, sizeof(most->row->process));
+	memcpy(finding->victim.comm, most->process, sizeof(most->row->process));
+	finding->victim.cgroup_id = most->row->cgroup_id;
+	if (finding->processes > 1)
 		return;
-	}
-	finding->processes = 1;
-	finding->victim.pid = most->pid;
+	finding->victim.pid = most->row->pid;
 	if (finding->threads == 1) {
-		finding->victim.tid = most->tid;
-		memcpy(finding->victim.comm, most->comm, sizeof(most->comm));
+		finding->victim.tid = most->row->tid;
+		/* what its process did besides is not its time */
+		finding->active_ns = active_ns(most->row, finding->state, finding->total_ns);
+		memcpy(finding->victim.comm, most->row->comm, sizeof(most->row->comm));
 	}
 }
 
-/* Waits that go on have made some smaller than they were chosen for. */
 static void add_in_order(struct findings *findings, const struct finding *finding)
 {
 	size_t at = findings->count;
@@ -428,44 +528,122 @@ void findings_put_deadlock(struct findings *findings, const struct deadlock *dea
 	findings->items[0] = finding;
 }
 
-int findings_find(struct findings *ret_findings, const struct interval *interval)
+static int by_victim(const void *left, const void *right)
 {
-	cleanup_free const struct row **rows =
-		reallocarray(NULL, interval->row_count + 1, sizeof(*rows));
-	cleanup_free const struct blame **shares =
-		reallocarray(NULL, interval->blame_count + 1, sizeof(*shares));
-	struct loss losses[LOSSES_MAX];
-	struct deadlock deadlock;
-	size_t count = 0, row_count = 0, loss_count = 0;
+	const struct blame_party *a = &(*(const struct blame *const *)left)->victim;
+	const struct blame_party *b = &(*(const struct blame *const *)right)->victim;
 
-	*ret_findings = (struct findings){.count = 0};
-	if (!rows || !shares)
-		return -ENOMEM;
-	/* who made these threads wait is not there */
-	if (session_has_caused(interval->session))
-		return 0;
+	return a->pid != b->pid ? (a->pid > b->pid) - (a->pid < b->pid)
+				: (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+/* Of a thread, or with tid 0 a process, among shares in the order of by_victim(). */
+static uint64_t find_open(const struct blame *const *open, size_t count, uint32_t pid, uint32_t tid)
+{
+	const struct blame wanted = {.victim = {.pid = pid, .tid = tid}}, *key = &wanted;
+	const struct blame *const *share = bsearch(&key, open, count, sizeof(*open), by_victim);
+
+	return share ? (*share)->total_ns : 0;
+}
+
+static int by_lock(const void *left, const void *right)
+{
+	const struct row *a = ((const struct loser *)left)->row;
+	const struct row *b = ((const struct loser *)right)->row;
+
+	if (a->states_ns[STATE_LOCK] != b->states_ns[STATE_LOCK])
+		return a->states_ns[STATE_LOCK] < b->states_ns[STATE_LOCK] ? 1 : -1;
+	return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+/* Which of a process's threads still wait is not known: those that have waited longest. */
+static void spread_open(struct loser *losers, size_t count, uint64_t open_ns)
+{
+	if (open_ns)
+		qsort(losers, count, sizeof(*losers), by_lock);
+	for (size_t i = 0; i < count && open_ns; i++) {
+		uint64_t most_ns = losers[i].row->states_ns[STATE_LOCK];
+
+		losers[i].open_ns = open_ns < most_ns ? open_ns : most_ns;
+		open_ns -= losers[i].open_ns;
+	}
+}
+
+/* `open` has room for all shares. */
+static void set_open(struct loser *losers, size_t count, const struct blame **open,
+		     const struct interval *interval)
+{
+	size_t open_count = 0, same;
+
+	for (size_t i = 0; i < interval->blame_count; i++)
+		if (is_open(&interval->blames[i]))
+			open[open_count++] = &interval->blames[i];
+	if (!open_count)
+		return;
+	qsort(open, open_count, sizeof(*open), by_victim);
+	for (size_t i = 0; i < count; i += same) {
+		same = count_process(losers + i, count - i);
+		for (size_t j = i; j < i + same; j++)
+			losers[j].open_ns =
+				find_open(open, open_count, losers[j].row->pid, losers[j].row->tid);
+		if (has_blame_by_process(interval))
+			spread_open(losers + i, same,
+				    find_open(open, open_count, losers[i].row->pid, 0));
+	}
+}
+
+/* Those of the threads that may have lost anything, in the order of by_process(). */
+static size_t list_losers(struct loser *losers, const struct interval *interval)
+{
+	size_t count = 0;
+
 	for (size_t i = 0; i < interval->row_count; i++)
 		if (interval->rows[i].pid && row_active_ns(&interval->rows[i]) +
 						     interval->rows[i].states_ns[STATE_IPC] +
 						     interval->rows[i].states_ns[STATE_NET])
-			rows[row_count++] = &interval->rows[i];
-	sort_by_process(rows, row_count);
-	for (size_t i = 0; i < row_count; i += count) {
-		count = count_name(rows + i, row_count - i);
+			losers[count++] = (struct loser){.row = &interval->rows[i]};
+	sort_losers(losers, count, by_pid);
+	name_processes(losers, count);
+	sort_losers(losers, count, by_process);
+	return count;
+}
+
+int findings_find(struct findings *ret_findings, const struct interval *interval)
+{
+	cleanup_free struct loser *losers =
+		reallocarray(NULL, interval->row_count + 1, sizeof(*losers));
+	cleanup_free const struct blame **shares =
+		reallocarray(NULL, interval->blame_count + 1, sizeof(*shares));
+	struct loss losses[LOSSES_MAX];
+	struct deadlock deadlock;
+	size_t count = 0, loser_count, loss_count = 0;
+
+	*ret_findings = (struct findings){.count = 0};
+	if (!losers || !shares)
+		return -ENOMEM;
+	/* who made these threads wait is not there */
+	if (session_has_caused(interval->session))
+		return 0;
+	loser_count = list_losers(losers, interval);
+	set_open(losers, loser_count, shares, interval);
+	for (size_t i = 0; i < loser_count; i += count) {
+		count = count_name(losers + i, loser_count - i);
 		for (int state = 0; state < STATES; state++)
 			if (is_candidate((enum state)state, session_has_blame(interval->session)))
-				add_program(losses, &loss_count, rows + i, count, interval,
+				add_program(losses, &loss_count, losers + i, count, interval,
 					    (enum state)state);
 	}
 	for (size_t i = 0; i < loss_count; i++) {
-		struct finding finding = {.state = losses[i].state,
-					  .total_ns = losses[i].total_ns,
-					  .active_ns = losses[i].active_ns};
+		struct loss *loss = &losses[i];
+		struct finding finding = {.state = loss->state};
 
-		name_victim(&finding, &losses[i]);
-		add_causes(&finding, shares, interval);
-		if (is_large(finding.total_ns, finding.active_ns, interval) &&
-		    (!state_has_partner(finding.state) || has_busy_partner(&finding)))
+		if (count_process(loss->losers, loss->count) == loss->count)
+			narrow_to_thread(loss, interval);
+		finding.total_ns = loss->total_ns;
+		finding.active_ns = loss->active_ns;
+		name_victim(&finding, loss);
+		add_causes(&finding, loss, shares, interval);
+		if (!state_has_partner(finding.state) || has_busy_partner(&finding))
 			add_in_order(ret_findings, &finding);
 	}
 	if (deadlock_find(&deadlock, interval) < 0)

@@ -27,8 +27,8 @@ struct finding {
 	struct deadlock deadlock; /* of the victim's threads; count 0: none, but the rest */
 	/* a process; a thread (tid) where only one lost time; processes of a name (pid 0) */
 	struct blame_party victim;
-	uint32_t processes; /* that lost time in this state */
-	uint32_t threads;   /* of them that did */
+	uint32_t processes; /* whose time is in total_ns */
+	uint32_t threads;   /* likewise */
 	enum state state;
 	bool is_released;   /* STATE_LOCK: who ended such waits need not have had the lock */
 	uint64_t total_ns;  /* that they lost */
@@ -43,9 +43,10 @@ struct findings {
 };
 
 /*
- * Of an interval by thread; its blame may be by thread or by process. Processes of a
- * name are one victim where no one of them has 90 % of the loss. A finding is 10 % or more of the
- * victim's active time and 5 % or more of the interval. 0 or -ENOMEM.
+ * Of an interval by thread; its blame may be by thread or by process. Processes of a name, or
+ * threads of a process, are one victim where no one of them has 90 % of the loss. A finding is 10 %
+ * or more of the active time of the process, or of all of a name, and 5 % or more of the interval.
+ * 0 or -ENOMEM.
  */
 int findings_find(struct findings *ret_findings, const struct interval *interval) must_check;
 

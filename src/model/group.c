@@ -21,6 +21,27 @@ const char *grouping_noun(enum grouping by, size_t count)
 	return count == 1 ? grouping_keys[by] : plurals[by];
 }
 
+static int by_name(const void *left, const void *right)
+{
+	const struct row *a = left, *b = right;
+
+	return strcmp(a->process, b->process);
+}
+
+static int by_cgroup(const void *left, const void *right)
+{
+	const struct row *a = left, *b = right;
+
+	return (a->cgroup_id > b->cgroup_id) - (a->cgroup_id < b->cgroup_id);
+}
+
+static int by_name_and_cgroup(const void *left, const void *right)
+{
+	int order = by_name(left, right);
+
+	return order ? order : by_cgroup(left, right);
+}
+
 /*
  * By age, and a process's leader is its oldest thread, so that a group takes its name and start
  * from the process, and a process that got the pid of another begins a group of its own.
@@ -31,9 +52,9 @@ static int by_process(const void *left, const void *right)
 
 	if (a->pid != b->pid)
 		return a->pid < b->pid ? -1 : 1;
-	/* of those without a pid, rows_fold() has left one for each name */
+	/* of those without a pid, rows_fold_ended() has left one for each name and cgroup */
 	if (!a->pid)
-		return strcmp(a->process, b->process);
+		return by_name_and_cgroup(a, b);
 	if (a->start_ns != b->start_ns)
 		return a->start_ns < b->start_ns ? -1 : 1;
 	return (a->tid != a->pid) - (b->tid != b->pid);
@@ -54,13 +75,6 @@ static void begin_process(struct row *sum)
 	memcpy(sum->comm, sum->process, sizeof(sum->comm));
 }
 
-static int by_cgroup(const void *left, const void *right)
-{
-	const struct row *a = left, *b = right;
-
-	return (a->cgroup_id > b->cgroup_id) - (a->cgroup_id < b->cgroup_id);
-}
-
 static bool same_cgroup(const struct row *group, const struct row *row)
 {
 	return group->cgroup_id == row->cgroup_id;
@@ -75,25 +89,28 @@ static void begin_cgroup(struct row *sum)
 	memset(sum->process, 0, sizeof(sum->process));
 }
 
-static int by_name(const void *left, const void *right)
-{
-	const struct row *a = left, *b = right;
-
-	return strcmp(a->process, b->process);
-}
-
 static bool same_name(const struct row *group, const struct row *row)
 {
 	return !by_name(group, row);
 }
 
-static void begin_name(struct row *sum)
+static bool same_name_and_cgroup(const struct row *group, const struct row *row)
+{
+	return !by_name_and_cgroup(group, row);
+}
+
+static void begin_name_and_cgroup(struct row *sum)
 {
 	sum->pid = 0;
 	sum->parent_pid = 0;
 	sum->start_ns = 0;
-	sum->cgroup_id = 0;
 	memcpy(sum->comm, sum->process, sizeof(sum->comm));
+}
+
+static void begin_name(struct row *sum)
+{
+	begin_name_and_cgroup(sum);
+	sum->cgroup_id = 0;
 }
 
 /* Of a sum everything must be known. */
@@ -167,4 +184,9 @@ void interval_group(struct interval *interval, enum grouping by)
 size_t rows_fold(struct row *rows, size_t count)
 {
 	return merge(rows, count, by_name, same_name, begin_name);
+}
+
+size_t rows_fold_ended(struct row *rows, size_t count)
+{
+	return merge(rows, count, by_name_and_cgroup, same_name_and_cgroup, begin_name_and_cgroup);
 }

@@ -34,8 +34,9 @@ void interval_group(struct interval *interval, enum grouping by);
 
 /*
  * Makes one row, without pid and tid, of all of the same process name, in place; how many remain.
- * For threads that have ended and are too many to be kept.
+ * Of threads that have ended and are too many to be kept, one for each cgroup that has some.
  */
 size_t rows_fold(struct row *rows, size_t count);
+size_t rows_fold_ended(struct row *rows, size_t count);
 
 #endif

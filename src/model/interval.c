@@ -435,6 +435,9 @@ static int close_interval(struct intervals *intervals, const struct wire_interva
 			result = add_row(intervals, &intervals->now.items[i]);
 	if (result >= 0)
 		result = carry_over(intervals);
+	/* of a session without, none of the one before it */
+	current->blames = NULL;
+	current->blame_count = 0;
 	if (result >= 0 && session_has_blame(&intervals->session))
 		result = blames_close(&intervals->blames, current);
 	if (session_has_caused(&intervals->session))
@@ -558,6 +561,7 @@ int intervals_feed(struct intervals *intervals, const struct wire_header *record
 					 (const struct wire_delays *)record);
 	case WIRE_BLAME:
 	case WIRE_HOLDER:
+	case WIRE_MEMBER:
 		return intervals->ignores_blame ? 0 : blames_feed(&intervals->blames, record);
 	case WIRE_REASON:
 		return add_reason(intervals, (const struct wire_reason *)record);

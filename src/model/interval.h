@@ -61,6 +61,7 @@ struct row {
 struct interval {
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t start_realtime_ns;
+	uint64_t missing_ns;	   /* of it, not measured: between the recordings of a whole */
 	struct wire_losses losses; /* in this interval */
 	bool final;		   /* cut short by the end of the session */
 	/* as in struct wire_interval */
@@ -84,6 +85,12 @@ struct interval {
 	const struct session_info *session;
 };
 
+/* For how long it was measured. */
+static inline uint64_t interval_length_ns(const struct interval *interval)
+{
+	return interval->end_ns - interval->start_ns - interval->missing_ns;
+}
+
 /* Whether the state's time is known, in this row. */
 static inline bool row_measures(const struct row *row, const struct session_info *session,
 				enum state state)
@@ -96,13 +103,29 @@ static inline bool row_measures(const struct row *row, const struct session_info
  * CPU, a disk, a lock, memory, or what is not recognized. Not that in which it waited for others,
  * for work, or for time to pass.
  */
+static inline uint64_t states_active_ns(const uint64_t *states_ns)
+{
+	return states_ns[STATE_USER] + states_ns[STATE_KERNEL] + states_ns[STATE_RUNNABLE] +
+	       states_ns[STATE_DISK] + states_ns[STATE_LOCK] + states_ns[STATE_SWAP] +
+	       states_ns[STATE_STOLEN] + states_ns[STATE_IRQ] + states_ns[STATE_UNKNOWN];
+}
+
 static inline uint64_t row_active_ns(const struct row *row)
 {
-	return row->states_ns[STATE_USER] + row->states_ns[STATE_KERNEL] +
-	       row->states_ns[STATE_RUNNABLE] + row->states_ns[STATE_DISK] +
-	       row->states_ns[STATE_LOCK] + row->states_ns[STATE_SWAP] +
-	       row->states_ns[STATE_STOLEN] + row->states_ns[STATE_IRQ] +
-	       row->states_ns[STATE_UNKNOWN];
+	return states_active_ns(row->states_ns);
+}
+
+/* States, 1 << enum state, that take 0.05 % of a row's time or more: what is not shown as 0.0 %. */
+static inline unsigned int rows_states(const struct row *rows, size_t count)
+{
+	unsigned int states = 0;
+
+	for (size_t i = 0; i < count; i++)
+		for (int j = 0; j < STATES; j++)
+			if (rows[i].states_ns[j] &&
+			    (double)rows[i].states_ns[j] >= 0.0005 * (double)rows[i].observed_ns)
+				states |= 1U << j;
+	return states;
 }
 
 static inline bool row_is_idle(const struct row *row)

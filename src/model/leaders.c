@@ -154,6 +154,7 @@ struct leader *leaders_at(struct leaders *leaders, const char *name, size_t leng
 static void set_leads(struct leaders *leaders, struct leader *leader, bool leads, uint64_t now_ns)
 {
 	leader->leads = leads;
+	leader->has_led |= leads;
 	leader->since_ns = leads ? now_ns : 0;
 	leaders->leading = leads ? leaders->leading + 1 : leaders->leading - 1;
 }
@@ -182,12 +183,14 @@ static void weigh(struct leaders *leaders, uint64_t now_ns)
 
 static void forget(struct leaders *leaders, uint64_t now_ns)
 {
+	bool is_crowded = leaders->count > leaders->names_max / 2;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < leaders->count; i++) {
 		struct leader *leader = leaders->items[i];
 
-		if (now_ns - leader->seen_ns < LEADERS_FORGET_NS) {
+		if (now_ns - leader->seen_ns <
+		    (is_crowded && !leader->has_led ? LEADERS_ABSENT_NS : LEADERS_FORGET_NS)) {
 			leaders->items[kept++] = leader;
 			continue;
 		}
@@ -207,6 +210,26 @@ static void forget(struct leaders *leaders, uint64_t now_ns)
 	}
 }
 
+static bool is_absent(const struct leader *leader, uint64_t now_ns)
+{
+	return now_ns - leader->seen_ns >= LEADERS_ABSENT_NS;
+}
+
+/* Of those that lead and are absent, the lightest; NULL: there is none. */
+static struct leader *lightest_absent(const struct leaders *leaders, uint64_t now_ns)
+{
+	struct leader *found = NULL;
+
+	for (size_t i = 0; i < leaders->count; i++) {
+		struct leader *leader = leaders->items[i];
+
+		if (leader->leads && is_absent(leader, now_ns) &&
+		    (!found || leader->weight < found->weight))
+			found = leader;
+	}
+	return found;
+}
+
 /* Of those that lead since `before_ns` or longer, the lightest; NULL: there is none. */
 static struct leader *lightest(const struct leaders *leaders, uint64_t before_ns)
 {
@@ -222,14 +245,16 @@ static struct leader *lightest(const struct leaders *leaders, uint64_t before_ns
 	return found;
 }
 
-static struct leader *heaviest_other(const struct leaders *leaders)
+/* NULL: all others are absent. */
+static struct leader *heaviest_other(const struct leaders *leaders, uint64_t now_ns)
 {
 	struct leader *found = NULL;
 
 	for (size_t i = 0; i < leaders->count; i++) {
 		struct leader *leader = leaders->items[i];
 
-		if (!leader->leads && (!found || leader->weight > found->weight))
+		if (!leader->leads && !is_absent(leader, now_ns) &&
+		    (!found || leader->weight > found->weight))
 			found = leader;
 	}
 	return found;
@@ -239,8 +264,11 @@ static struct leader *heaviest_other(const struct leaders *leaders)
 static struct leader *follows(const struct leaders *leaders, const struct leader *next,
 			      uint64_t now_ns)
 {
-	struct leader *last = lightest(leaders, now_ns);
+	struct leader *last = lightest_absent(leaders, now_ns);
 
+	if (last)
+		return last;
+	last = lightest(leaders, now_ns);
 	if (last && next->weight > LEADERS_AT_ONCE * last->weight)
 		return last;
 	last = now_ns < LEADERS_TERM_NS ? NULL : lightest(leaders, now_ns - LEADERS_TERM_NS);
@@ -250,8 +278,10 @@ static struct leader *follows(const struct leaders *leaders, const struct leader
 static void fill_places(struct leaders *leaders, uint64_t now_ns)
 {
 	while (leaders->count > leaders->leading) {
-		struct leader *next = heaviest_other(leaders), *last = NULL;
+		struct leader *next = heaviest_other(leaders, now_ns), *last = NULL;
 
+		if (!next)
+			return;
 		if (leaders->leading >= leaders->places) {
 			last = follows(leaders, next, now_ns);
 			if (!last)

@@ -2,8 +2,8 @@
 /*
  * Counters for things of which there may be any number: those with the largest weights have their
  * own, all others share one. What is counted for a name while it has no counters of its own stays
- * with the others, so no counter ever goes back, and what all of them have counted is all there
- * was.
+ * with the others, so no counter goes back while its name is remembered, and what all of them have
+ * counted, those of forgotten names too, is all there was.
  *
  * Pure: the caller brings the time.
  */
@@ -25,14 +25,19 @@
 #define LEADERS_TERM_NS	   (300 * 1000000000ULL)
 #define LEADERS_AFTER_TERM 1.5
 #define LEADERS_AT_ONCE	   16
-/* A name that was not counted for so long is forgotten, with its counters. */
+/* One that was not counted for so long yields it to any that is: it has been scraped till then. */
+#define LEADERS_ABSENT_NS (120 * 1000000000ULL)
+/*
+ * A name that was not counted for so long is forgotten, with its counters. Where more than half of
+ * the room for names is taken, one that has never led, and so has none, is when it is absent.
+ */
 #define LEADERS_FORGET_NS (3600 * 1000000000ULL)
 
 struct leader {
 	char *name; /* any bytes; NULL: of all others together */
 	size_t length;
 	uint64_t hash;
-	bool leads;
+	bool leads, has_led;
 	uint64_t *fresh;  /* since the last turn, of each kind; owned, and the next two with it: */
 	uint64_t *counts; /* while it led */
 	uint64_t *marked; /* of each mark: the counts when it was set */

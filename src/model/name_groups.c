@@ -22,7 +22,7 @@ static void make(struct name_groups *groups, const struct interval *interval)
 {
 	groups->is_made = true;
 	/* of a part of the machine, another thread of that name may be anywhere */
-	if (interval->session->wire.flags & WIRE_SESSION_TARGETED)
+	if (interval->session->wire.flags & (WIRE_SESSION_TARGETED | WIRE_SESSION_NAMESPACE))
 		return;
 	groups->key = hash_secret(groups);
 	for (groups->slot_count = 2; groups->slot_count < 2 * interval->row_count;)
@@ -43,12 +43,22 @@ static void make(struct name_groups *groups, const struct interval *interval)
 	}
 }
 
+/*
+ * A thread or a process without a row has ended: those of its name that are left may be of other
+ * cgroups.
+ */
+static bool is_folded_by_name(const struct blame *blame)
+{
+	return blame->kind == WIRE_CULPRIT_THREAD && !blame->culprit.tid && !blame->culprit.pid &&
+	       *blame->culprit.comm;
+}
+
 uint64_t name_groups_cgroup(struct name_groups *groups, const struct interval *interval,
 			    const struct blame *blame)
 {
 	const struct name_group *group;
 
-	if (blame->kind != WIRE_CULPRIT_THREAD || blame->culprit.cgroup_id || !*blame->culprit.comm)
+	if (blame->culprit.cgroup_id || !is_folded_by_name(blame))
 		return blame->culprit.cgroup_id;
 	if (!groups->is_made)
 		make(groups, interval);

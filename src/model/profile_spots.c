@@ -22,7 +22,7 @@ const char *const profile_grouping_headings[PROFILE_GROUPINGS_COUNT] = {
 #undef X
 };
 
-/* Groups of frames, and what of a thread and state falls to each. */
+/* Groups of frames, and what of a row and state falls to each. */
 struct grouping {
 	struct profile *profile;
 	struct identities names; /* (0, hash of what frames have in common) */
@@ -102,9 +102,10 @@ static int grouping_begin(struct grouping *grouping, enum profile_grouping by)
 
 static void part_add(struct part *part, const struct cell *cell)
 {
-	part->weight += cell->weight;
-	part->spread += cell->spread;
+	weight_add(&part->weight, &cell->weight);
 	part->count += cell->count;
+	part->threads += part->last != cell->thread + 1;
+	part->last = cell->thread + 1;
 	part->is_touched = true;
 }
 
@@ -147,7 +148,7 @@ static void estimate_add(struct estimate *sum, struct estimate more)
 	sum->variance += more.variance;
 }
 
-/* The cells of a thread and state have been added. */
+/* The cells of a row and state have been added. */
 static int close_cells(struct grouping *grouping, const struct cells_sum *sum, enum state state)
 {
 	struct profile *profile = grouping->profile;
@@ -166,7 +167,7 @@ static int close_cells(struct grouping *grouping, const struct cells_sum *sum, e
 				.frame = grouping->frames[group], .state = state};
 		}
 		spot = &profile->spots[*place - 1];
-		spot->threads++;
+		spot->threads += grouping->total[group].threads;
 		spot->count += grouping->total[group].count;
 		estimate_add(&spot->self, profile_estimate(sum, &grouping->self[group]));
 		estimate_add(&spot->total, profile_estimate(sum, &grouping->total[group]));
@@ -176,14 +177,20 @@ static int close_cells(struct grouping *grouping, const struct cells_sum *sum, e
 	return 0;
 }
 
-static int by_thread_and_state(const void *left, const void *right, void *data)
+/* Of a row and state, thread by thread. */
+static int by_row_and_state(const void *left, const void *right, void *data)
 {
-	const struct cell *cells = data;
-	const struct cell *a = &cells[*(const size_t *)left], *b = &cells[*(const size_t *)right];
+	const struct profile *profile = data;
+	const struct cell *a = &profile->cells[*(const size_t *)left];
+	const struct cell *b = &profile->cells[*(const size_t *)right];
+	size_t row_a = profile_row_of(profile, a->thread, a->state);
+	size_t row_b = profile_row_of(profile, b->thread, b->state);
 
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return (a->state > b->state) - (a->state < b->state);
+	if (row_a != row_b)
+		return row_a < row_b ? -1 : 1;
+	if (a->state != b->state)
+		return a->state < b->state ? -1 : 1;
+	return (a->thread > b->thread) - (a->thread < b->thread);
 }
 
 static int by_self(const void *left, const void *right)
@@ -195,9 +202,9 @@ static int by_self(const void *left, const void *right)
 	return a->total.ns < b->total.ns ? 1 : a->total.ns > b->total.ns ? -1 : 0;
 }
 
-static bool is_chosen(const struct profile_choice *choice, enum state state, size_t thread)
+static bool is_chosen(const struct profile_choice *choice, enum state state, size_t row)
 {
-	return choice->states & 1U << state && (!choice->thread || thread + 1 == choice->thread);
+	return choice->states & 1U << state && (!choice->thread || row + 1 == choice->thread);
 }
 
 static int add_cells(struct grouping *grouping, const size_t *order,
@@ -208,16 +215,17 @@ static int add_cells(struct grouping *grouping, const size_t *order,
 
 	for (size_t i = 0; i < count; i++) {
 		const struct cell *cell = &profile->cells[order[i]], *next;
+		size_t row = profile_row_of(profile, cell->thread, cell->state);
 		int result;
 
-		if (!is_chosen(choice, cell->state, cell->thread))
+		if (!is_chosen(choice, cell->state, row))
 			continue;
 		add_cell(grouping, order[i]);
 		next = i + 1 < count ? &profile->cells[order[i + 1]] : NULL;
-		if (next && next->thread == cell->thread && next->state == cell->state)
+		if (next && next->state == cell->state &&
+		    profile_row_of(profile, next->thread, next->state) == row)
 			continue;
-		result = close_cells(grouping, profile_sum(profile, cell->thread, cell->state),
-				     cell->state);
+		result = close_cells(grouping, profile_sum(profile, row, cell->state), cell->state);
 		if (result < 0)
 			return result;
 	}
@@ -253,16 +261,16 @@ static int add_state(struct profile *profile, const struct profile_choice *choic
 	int result = 0;
 
 	for (size_t i = 0; result >= 0 && i < profile->thread_ids.count; i++) {
-		const struct profile_thread *thread = &profile->threads[i];
+		const struct profile_thread *row = &profile->rows[i];
 
 		if (!is_chosen(choice, state, i))
 			continue;
-		ns += thread->states_ns[state];
-		stacks += thread->sampled[state];
-		threads += thread->states_ns[state] > 0;
+		ns += row->states_ns[state];
+		stacks += row->sampled[state];
+		threads += profile->accounts[i].thread.states_ns[state] > 0;
 		if (by_thread)
-			result = add_account(profile, (uint32_t)i + 1, state,
-					     thread->states_ns[state], thread->sampled[state], 1);
+			result = add_account(profile, (uint32_t)i + 1, state, row->states_ns[state],
+					     row->sampled[state], row->threads);
 	}
 	return by_thread ? result : add_account(profile, 0, state, ns, stacks, threads);
 }
@@ -278,7 +286,7 @@ static int add_code(struct profile *profile, enum profile_grouping by,
 	for (size_t i = 0; order && i < count; i++)
 		order[i] = i;
 	if (result >= 0) {
-		qsort_r(order, count, sizeof(*order), by_thread_and_state, profile->cells);
+		qsort_r(order, count, sizeof(*order), by_row_and_state, profile);
 		result = add_cells(&grouping, order, choice);
 	}
 	grouping_release(&grouping);

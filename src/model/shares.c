@@ -309,25 +309,32 @@ int shares_add(struct shares *shares, const struct interval *interval)
 	return result;
 }
 
-int shares_add_code(struct shares *shares, const char *process, enum state state,
-		    const char *function, uint64_t ns)
+size_t shares_function(struct shares *shares, const char *function)
+{
+	return interned_add(&shares->keys->functions, function, strlen(function) + 1);
+}
+
+size_t shares_code_key(struct shares *shares, const char *process, enum state state,
+		       size_t function)
 {
 	size_t program = program_of(shares, process);
-	size_t number = interned_add(&shares->keys->functions, function, strlen(function) + 1);
-	struct share_key key = {.program = (uint32_t)program,
-				.culprit = (uint32_t)number,
-				.level = SHARE_CODE,
-				.state = (uint8_t)state};
-	struct series *series;
-	int result;
+	const struct share_key key = {.program = (uint32_t)program,
+				      .culprit = (uint32_t)function,
+				      .level = SHARE_CODE,
+				      .state = (uint8_t)state};
 
-	if (program == INTERNED_NONE || number == INTERNED_NONE)
-		return -ENOMEM;
+	if (program == INTERNED_NONE || function == INTERNED_NONE)
+		return INTERNED_NONE;
 	shares->has_code = true;
-	if (program == INTERNED_FULL || number == INTERNED_FULL)
-		return 0;
-	series = series_of(shares, &key, &result);
-	if (series)
-		series_add_back(series, &shares->batches, ns);
-	return result;
+	if (program == INTERNED_FULL || function == INTERNED_FULL)
+		return INTERNED_FULL;
+	return interned_add(&shares->keys->keys, &key, sizeof(key));
+}
+
+int shares_add_code(struct shares *shares, size_t key, const struct series *series)
+{
+	if (reserve(shares, key) < 0)
+		return -ENOMEM;
+	series_sum(&shares->items[key], series);
+	return 0;
 }

@@ -84,12 +84,13 @@ void shares_begin(struct shares *shares, struct share_keys *keys);
 /* Takes an interval by thread. 0 or -ENOMEM. */
 int shares_add(struct shares *shares, const struct interval *interval) must_check;
 
-/*
- * Time in code, after shares_add() of the interval that it ended in, but for a name that found no
- * room; `function` "": not known. 0 or -ENOMEM.
- */
-int shares_add_code(struct shares *shares, const char *process, enum state state,
-		    const char *function, uint64_t ns) must_check;
+/* The number of a function's name, "": not known; INTERNED_FULL, or INTERNED_NONE. */
+size_t shares_function(struct shares *shares, const char *function) must_check;
+/* The number of the key of its time in a program; the same, also where `function` is that. */
+size_t shares_code_key(struct shares *shares, const char *process, enum state state,
+		       size_t function) must_check;
+/* Time in code, in all batches. 0 or -ENOMEM. */
+int shares_add_code(struct shares *shares, size_t key, const struct series *series) must_check;
 
 void shares_release(struct shares *shares);
 void share_keys_release(struct share_keys *keys);

@@ -28,12 +28,12 @@ const struct stack *stacks_stack(const struct stacks *stacks, uint32_t id)
 #define ID_MAX	   (1U << 22)
 #define ID_GAP_MAX (1U << 20)
 
-static bool is_next_id(uint32_t id, size_t count)
+bool stacks_is_next_id(uint32_t id, size_t count)
 {
 	return id && id <= ID_MAX && id <= count + ID_GAP_MAX;
 }
 
-int stacks_add_frame(struct stacks *stacks, const struct wire_frame *record)
+int stacks_add_frame(struct stacks *stacks, uint32_t id, const struct wire_frame *record)
 {
 	size_t names = (size_t)record->function_bytes + record->file_bytes + record->module_bytes;
 	const char *build_id = record->flags & WIRE_FRAME_BUILD_ID ? record->text + names : "";
@@ -41,18 +41,18 @@ int stacks_add_frame(struct stacks *stacks, const struct wire_frame *record)
 	struct frame *frame;
 	char *text;
 
-	if (!is_next_id(record->id, stacks->frame_count) || record->kind >= WIRE_FRAME_KINDS_COUNT)
+	if (!stacks_is_next_id(id, stacks->frame_count) || record->kind >= WIRE_FRAME_KINDS_COUNT)
 		return -EBADMSG;
-	if (array_reserve(&stacks->frames, &stacks->frame_room, record->id, sizeof(*frame)) < 0)
+	if (array_reserve(&stacks->frames, &stacks->frame_room, id, sizeof(*frame)) < 0)
 		return -ENOMEM;
-	while (stacks->frame_count < record->id)
+	while (stacks->frame_count < id)
 		stacks->frames[stacks->frame_count++] = (struct frame){0};
 	text = malloc(bytes);
 	if (!text)
 		return -ENOMEM;
 	memcpy(text, record->text, names);
 	memcpy(text + names, build_id, bytes - names);
-	frame = &stacks->frames[record->id - 1];
+	frame = &stacks->frames[id - 1];
 	free((char *)frame->function);
 	*frame = (struct frame){
 		.function = text,
@@ -67,24 +67,25 @@ int stacks_add_frame(struct stacks *stacks, const struct wire_frame *record)
 	return 0;
 }
 
-int stacks_add_stack(struct stacks *stacks, const struct wire_stack *record)
+int stacks_add_stack(struct stacks *stacks, uint32_t id, const struct wire_stack *record,
+		     const uint32_t *frames)
 {
 	struct stack *stack;
-	uint32_t *frames;
+	uint32_t *kept;
 
-	if (!is_next_id(record->id, stacks->stack_count))
+	if (!stacks_is_next_id(id, stacks->stack_count))
 		return -EBADMSG;
-	if (array_reserve(&stacks->stacks, &stacks->stack_room, record->id, sizeof(*stack)) < 0)
+	if (array_reserve(&stacks->stacks, &stacks->stack_room, id, sizeof(*stack)) < 0)
 		return -ENOMEM;
-	while (stacks->stack_count < record->id)
+	while (stacks->stack_count < id)
 		stacks->stacks[stacks->stack_count++] = (struct stack){0};
-	frames = malloc(record->count * sizeof(*frames) + 1);
-	if (!frames)
+	kept = malloc(record->count * sizeof(*kept) + 1);
+	if (!kept)
 		return -ENOMEM;
-	memcpy(frames, record->frames, record->count * sizeof(*frames));
-	stack = &stacks->stacks[record->id - 1];
+	memcpy(kept, frames, record->count * sizeof(*kept));
+	stack = &stacks->stacks[id - 1];
 	free((uint32_t *)stack->frames);
-	*stack = (struct stack){frames, record->count, (enum wire_stack_end)record->end};
+	*stack = (struct stack){kept, record->count, (enum wire_stack_end)record->end};
 	return 0;
 }
 
@@ -181,6 +182,18 @@ static uint32_t instead_of(const struct stacks *stacks, const struct stack *stac
 	return is_loaded(frame) ? 0 : script_of(stacks, stack, at);
 }
 
+/* All waits are in the same functions of the kernel. The innermost frame, where all are its own. */
+static uint32_t innermost_outside_kernel(const struct stacks *stacks, const struct stack *stack)
+{
+	for (uint32_t i = 0; i < stack->count; i++) {
+		const struct frame *frame = stacks_frame(stacks, stack->frames[i]);
+
+		if (frame && frame->kind != WIRE_FRAME_KERNEL)
+			return stack->frames[i];
+	}
+	return stack->frames[0];
+}
+
 uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id)
 {
 	/* the last again: first without the C library */
@@ -211,7 +224,7 @@ uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id)
 	}
 	if (unnamed || unnamed_of_system)
 		return unnamed ? unnamed : unnamed_of_system;
-	return stack ? stack->frames[0] : 0;
+	return stack ? innermost_outside_kernel(stacks, stack) : 0;
 }
 
 uint32_t stacks_named_function_of(const struct stacks *stacks, uint32_t id)

@@ -40,9 +40,17 @@ struct stacks {
 	size_t stack_count, stack_room;
 };
 
-/* 0, -ENOMEM, or -EBADMSG for a record that cannot be. */
-int stacks_add_frame(struct stacks *stacks, const struct wire_frame *record) must_check;
-int stacks_add_stack(struct stacks *stacks, const struct wire_stack *record) must_check;
+/* Whether one may have this id that comes after so many: else it is no record's. */
+bool stacks_is_next_id(uint32_t id, size_t count);
+
+/*
+ * What a record has, by that id; `frames`: the ids of the stack's, as many as the record has. 0,
+ * -ENOMEM, or -EBADMSG for a record that cannot be.
+ */
+int stacks_add_frame(struct stacks *stacks, uint32_t id,
+		     const struct wire_frame *record) must_check;
+int stacks_add_stack(struct stacks *stacks, uint32_t id, const struct wire_stack *record,
+		     const uint32_t *frames) must_check;
 
 /* NULL: no such frame or stack. */
 const struct frame *stacks_frame(const struct stacks *stacks, uint32_t id);

@@ -235,8 +235,10 @@ void stall_divide(struct stall *stall, const struct stacks *stacks, uint64_t thr
 	stall->part_count = parts_of(record, stall->own_ns, threshold_ns, states);
 	for (size_t i = 0; i < stall->part_count; i++)
 		stall->parts[i] = part_of(stacks, record, states[i], sampled);
-	if (!main->stack)
-		main->stack = states[0] == WIRE_ON_CPU ? record->stack : sampled;
+	if (!main->stack && states[0] == WIRE_ON_CPU)
+		main->stack = record->stack;
+	else if (!main->stack && is_of_others(states[0]))
+		main->stack = sampled;
 	if (!stacks_stack(stacks, main->stack))
 		main->stack = 0;
 	drop_parts(stall, states, threshold_ns);

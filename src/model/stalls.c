@@ -169,6 +169,7 @@ static void add_counts(struct stall_counts *sum, const struct stall_counts *part
 	sum->blamed_ns += part->blamed_ns;
 	sum->in_place += part->in_place;
 	sum->machine += part->machine;
+	sum->unexplained += part->unexplained;
 	sum->pool_stalls += part->pool_stalls;
 	sum->hotspots_lost += part->hotspots_lost;
 	if (part->workers_lost > sum->workers_lost)
@@ -196,6 +197,8 @@ static struct stall_counts counts_of(const struct stall *stall)
 			counts.blamed_ns += part->ns;
 	}
 	counts.max_blamed_ns = counts.blamed_ns;
+	counts.unexplained =
+		!stall->parts[0].stack && !stall_cause_is_machine(stall->parts[0].cause);
 	if (!counts.blamed_ns)
 		*(in_place ? &counts.in_place : &counts.machine) = 1;
 	return counts;
@@ -422,9 +425,12 @@ int stalls_feed(struct stalls *stalls, const struct wire_header *record, struct 
 {
 	switch (record->kind) {
 	case WIRE_FRAME:
-		return stacks_add_frame(&stalls->stacks, (const struct wire_frame *)record);
+		return stacks_add_frame(&stalls->stacks, ((const struct wire_frame *)record)->id,
+					(const struct wire_frame *)record);
 	case WIRE_STACK:
-		return stacks_add_stack(&stalls->stacks, (const struct wire_stack *)record);
+		return stacks_add_stack(&stalls->stacks, ((const struct wire_stack *)record)->id,
+					(const struct wire_stack *)record,
+					((const struct wire_stack *)record)->frames);
 	case WIRE_SAMPLE:
 		return stall_samples_add(&stalls->samples, (const struct wire_sample *)record);
 	case WIRE_STALL:

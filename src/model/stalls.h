@@ -138,6 +138,7 @@ struct stall_counts {
 	uint64_t blamed_ns, max_blamed_ns; /* of those that are neither of the next two */
 	uint64_t in_place;		   /* under block_in_place() */
 	uint64_t machine;		   /* stall_cause_is_machine() */
+	uint64_t unexplained;	/* of which no stack is known, of those that are not `machine` */
 	uint64_t pool_stalls;	/* of closures on the blocking pool, and workers' lives: left out */
 	uint64_t hotspots_lost; /* stalls of functions that found no room in the table */
 	uint64_t workers_lost;	/* that found no room, in the interval that had most of them */

@@ -10,7 +10,7 @@
 
 /* As many rows of ended threads; above that the less active half is folded. */
 #define EXITED_MAX 65536
-/* Names come from the processes under study: they may be all different. */
+/* Names come from the processes under study, and each may have a cgroup of its own. */
 #define NAMES_MAX 4096
 
 static int add_row(struct summary *summary, const struct row *row)
@@ -78,6 +78,31 @@ static int fold_row(struct summary *summary, const struct row *row)
 	return 0;
 }
 
+static int most_active_first(const void *left, const void *right)
+{
+	uint64_t a = row_active_ns(left), b = row_active_ns(right);
+
+	return (a < b) - (a > b);
+}
+
+/* Where there are too many, all but the most active lose their cgroups, then their names too. */
+static void fold_names(struct summary *summary)
+{
+	struct row *rows = summary->folded;
+	size_t count = rows_fold_ended(rows, summary->folded_count);
+
+	for (int step = 0; count > NAMES_MAX && step < 2; step++) {
+		qsort(rows, count, sizeof(*rows), most_active_first);
+		for (size_t i = NAMES_MAX / 2; i < count; i++) {
+			rows[i].cgroup_id = 0;
+			if (step)
+				memset(rows[i].process, 0, sizeof(rows[i].process));
+		}
+		count = rows_fold_ended(rows, count);
+	}
+	summary->folded_count = count;
+}
+
 /* Those that remain get new numbers. */
 static int fold(struct summary *summary)
 {
@@ -101,12 +126,7 @@ static int fold(struct summary *summary)
 		whole->rows[kept++] = *row;
 	}
 	whole->row_count = kept;
-	summary->folded_count = rows_fold(summary->folded, summary->folded_count);
-	if (summary->folded_count > NAMES_MAX) {
-		for (size_t i = 0; i < summary->folded_count; i++)
-			memset(summary->folded[i].process, 0, sizeof(summary->folded[i].process));
-		summary->folded_count = rows_fold(summary->folded, summary->folded_count);
-	}
+	fold_names(summary);
 	return result;
 }
 
@@ -123,8 +143,13 @@ int summary_end(struct summary *summary)
 	whole->row_count += summary->folded_count;
 	summary->folded_count = 0;
 	blame_sum_end(&summary->blame);
-	whole->blames = summary->blame.items;
-	whole->blame_count = summary->blame.count;
+	/* where the last session has none, what there is of others is of a part alone */
+	if (summary->has_blame) {
+		whole->blames = summary->blame.items;
+		whole->blame_count = summary->blame.count;
+	}
+	if (whole->end_ns - whole->start_ns > summary->measured_ns)
+		whole->missing_ns = whole->end_ns - whole->start_ns - summary->measured_ns;
 	return 0;
 }
 
@@ -181,6 +206,7 @@ int summary_add(struct summary *summary, const struct interval *interval)
 	whole->self_cpu_ns += interval->self_cpu_ns;
 	whole->snapshot_ns += interval->snapshot_ns;
 	whole->session = interval->session;
+	summary->has_blame = session_has_blame(interval->session);
 	note_worst(summary, interval);
 	course_add(&summary->course, interval);
 	if (blame_sum_add(&summary->blame, interval) < 0 || deadlock_find(&found, interval) < 0)

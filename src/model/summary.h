@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Many intervals as one: what each thread did in all of them. In hours of builds there are millions
- * of threads: of those that have ended the least active are summed up by name.
+ * of threads: of those that have ended the least active are summed up by name
+ * and cgroup.
  */
 #ifndef DWELL_MODEL_SUMMARY_H
 #define DWELL_MODEL_SUMMARY_H
@@ -34,6 +35,7 @@ struct summary {
 	size_t folded_count, folded_room;
 	uint64_t folded_threads;
 	struct blame_sum blame;			      /* of sessions that have it */
+	bool has_blame;				      /* the last one */
 	struct worst_interval worst[WORST_INTERVALS]; /* the worst first */
 	size_t worst_count;
 	struct course course;

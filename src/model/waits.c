@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/least.h"
+
 struct parts {
 	struct wait_part *items;
 	size_t count;
@@ -12,11 +14,6 @@ static bool is_wait(struct wire_wait_site site)
 {
 	return site.state > WIRE_RUNNABLE && site.state < WIRE_STATES &&
 	       state_is_blocked(state_of_wait(site.state));
-}
-
-static uint64_t least(uint64_t left, uint64_t right)
-{
-	return left < right ? left : right;
 }
 
 static struct wait_part *find(const struct parts *parts, struct wire_wait_site site)

@@ -319,12 +319,13 @@ static int take_run(struct load_report *report, const json_t *line)
 					    "machine.sched_ext",
 					    "name",
 					    "dwell",
-					    "planned_ns",
-					    "seed"};
+					    "planned_ns"};
+	static const char *const seed[] = {"seed"};
 	struct load_side *side = report->side;
 	const json_t *groups = result_read(&load_schema, line, "groups");
 	const char *end = result_read_string(&load_schema, line, "end");
 	const char *verdict = result_read_string(&load_schema, line, "verdict");
+	const char *started = result_read_string(&load_schema, line, "started");
 	int staffed, result;
 	double taken;
 
@@ -341,10 +342,15 @@ static int take_run(struct load_report *report, const json_t *line)
 		side->left_out.lacking += !strcmp(end, "complete");
 		return 0;
 	}
-	if (load_side_begin_run(side, result_read_string(&load_schema, line, "started"), taken) < 0)
+	if (!load_side_wants(side, started))
+		return 0;
+	if (load_side_begin_run(side, started, taken) < 0)
 		return no_memory(report);
 	side->failed += verdict && !strcmp(verdict, "fail");
 	result = add_facts(report, &side->facts, &load_schema, line, facts, ARRAY_SIZE(facts));
+	/* one that a run drew for itself says nothing: each has another */
+	if (result >= 0 && !json_is_false(result_read(&load_schema, line, "seed_given")))
+		result = add_facts(report, &side->facts, &load_schema, line, seed, 1);
 	for (size_t i = 0; result >= 0 && i < json_array_size(groups); i++)
 		result = take_group(report, groups, i);
 	return result;

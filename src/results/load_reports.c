@@ -115,7 +115,7 @@ static int check_side(const struct load_side *side, const char *path, struct err
 {
 	const struct load_left_out *left_out = &side->left_out;
 
-	if (side->runs)
+	if (side->runs || side->only)
 		return 0;
 	if (!left_out->unended && !left_out->lacking)
 		return error_set(error, ENOENT,

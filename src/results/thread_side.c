@@ -89,6 +89,10 @@ int thread_side_read(struct shares *shares, struct share_keys *keys, const char 
 			result = replay_step(&replay, error);
 		while (result > 0);
 	}
+	if (result >= 0)
+		result = code_shares_end(&side.code, shares) < 0
+				 ? error_set(error, ENOMEM, "out of memory")
+				 : 0;
 	if (result >= 0 && !shares->intervals) {
 		result = replay_check(&replay, error) < 0
 				 ? error_wrap(error, -EBADMSG, "%s has no whole interval", path)

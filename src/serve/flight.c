@@ -160,7 +160,7 @@ static bool record_after(const struct flight *flight, struct jobs *jobs, uint64_
 {
 	struct job job = {
 		.number = number,
-		.seconds = (uint32_t)(flight->options.after_ns / NS_PER_S),
+		.seconds = (uint32_t)((flight->options.after_ns + NS_PER_S - 1) / NS_PER_S),
 	};
 
 	job_add(&job, "record");
@@ -168,7 +168,8 @@ static bool record_after(const struct flight *flight, struct jobs *jobs, uint64_
 	job_add(&job, "-o");
 	job_add(&job, "%s", flight->follows);
 	job_add(&job, "-d");
-	job_add(&job, "%us", job.seconds);
+	job_add(&job, "%llums",
+		(unsigned long long)((flight->options.after_ns + NS_PER_MS - 1) / NS_PER_MS));
 	return jobs_run(jobs, &job);
 }
 

@@ -19,7 +19,7 @@
 
 enum push_dropped {
 	PUSH_DROPPED_FULL,    /* the oldest one, where the queue had no room */
-	PUSH_DROPPED_REFUSED, /* the engine does not want it */
+	PUSH_DROPPED_REFUSED, /* the engine does not want it, or a part of it */
 	PUSH_DROPPED_CORRUPT, /* its file is not as it was written */
 	PUSH_DROPPED_BUSY,    /* the queue's process does not read */
 	PUSH_DROPPED_LOST,    /* the process with the queue was killed: it may have been sent */
@@ -55,7 +55,12 @@ struct push_request {
 	char query[PUSH_QUERY_BYTES];
 };
 
-enum push_outcome { PUSH_SENT = 1, PUSH_REFUSED, PUSH_LATER };
+enum push_outcome {
+	PUSH_SENT = 1,
+	PUSH_PARTLY, /* without some of its points */
+	PUSH_REFUSED,
+	PUSH_LATER,
+};
 
 struct push_result {
 	uint64_t number;

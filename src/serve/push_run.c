@@ -52,12 +52,17 @@ static struct pusher {
 	bool is_finishing;
 } pusher;
 
+/* Behind what has not been reported yet, as far as there is room. */
 __attribute__((format(printf, 2, 3))) static void say(struct line *line, const char *format, ...)
 {
+	char *words = line->status.words;
+	size_t room = sizeof(line->status.words), used = strlen(words);
 	va_list arguments;
 
+	used += (size_t)snprintf(words + used, room - used, "%s", used ? "; " : "");
 	va_start(arguments, format);
-	vsnprintf(line->status.words, sizeof(line->status.words), format, arguments);
+	if (used < room)
+		vsnprintf(words + used, room - used, format, arguments);
 	va_end(arguments);
 	line->has_news = true;
 }
@@ -196,11 +201,13 @@ static void account(struct line *line, const struct push_result *result)
 		line->said = SAID_NOTHING;
 		line->failures = 0;
 		break;
+	case PUSH_PARTLY:
 	case PUSH_REFUSED:
 		push_queue_remove(line->queue, result->number);
 		line->status.dropped[PUSH_DROPPED_REFUSED]++;
 		if (line->said != SAID_DROPPED)
-			say(line, "%s; such batches are dropped", result->words);
+			say(line, "%s; such batches %s", result->words,
+			    result->outcome == PUSH_PARTLY ? "count as refused" : "are dropped");
 		line->said = SAID_DROPPED;
 		line->failures = 0;
 		break;

@@ -3,6 +3,7 @@
 
 #include <curl/curl.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "base/text.h"
 #include "serve/keeper.h"
 #include "serve/push_protocol.h"
+#include "view/otlp.h"
 
 #define LIBRARY	     "libcurl.so.4" /* of every libcurl since 2006, with any TLS below */
 #define PACKAGES     "libcurl4, libcurl4t64 or libcurl"
@@ -152,6 +154,22 @@ static void prepare(struct sender *sender)
 	}
 }
 
+/* Some take a request and not all that is in it. */
+static void judge_taken(const struct sender *sender, struct push_result *result)
+{
+	char words[sizeof(sender->answer)] = "";
+	uint64_t rejected = 0;
+
+	if (sender->engine->protocol == PUSH_OTLP)
+		rejected = otlp_rejected((const uint8_t *)sender->answer, sender->answer_length,
+					 words, sizeof(words));
+	result->outcome = rejected ? PUSH_PARTLY : PUSH_SENT;
+	if (rejected)
+		snprintf(result->words, sizeof(result->words),
+			 "it took a batch without %" PRIu64 " of its points%s%s", rejected,
+			 *words ? ": " : "", words);
+}
+
 /* Status of HTTP, and what is to become of the batch. */
 static void judge(struct sender *sender, struct push_result *result)
 {
@@ -161,7 +179,7 @@ static void judge(struct sender *sender, struct push_result *result)
 
 	curl.easy_getinfo(sender->handle, CURLINFO_RESPONSE_CODE, &status);
 	if (status >= 200 && status < 300) {
-		result->outcome = PUSH_SENT;
+		judge_taken(sender, result);
 		return;
 	}
 	result->outcome = status == 429 || status >= 500 ? PUSH_LATER : PUSH_REFUSED;

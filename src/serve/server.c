@@ -3,9 +3,11 @@
 #include "serve/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -16,6 +18,7 @@
 #include "serve/server_push.h"
 #include "serve/stall_recent.h"
 #include "view/exposition.h"
+#include "view/machine_page.h"
 #include "view/serve.h"
 
 /* Where an interval begins, for the triggers; those before are of the periods. */
@@ -24,22 +27,50 @@
 
 #define JSON_TYPE     "application/json"
 #define TEXT_TYPE     "text/plain; charset=utf-8"
+#define HTML_TYPE     "text/html; charset=utf-8"
 
 /* Status codes of HTTP. */
 enum { HTTP_OK = 200, HTTP_ERROR = 500, HTTP_BUSY = 503 };
 
 /* Parts of what is kept, so that little of it goes with the oldest. */
-#define STORE_FILES 12
-#define STORE_LEAST (60 * NS_PER_S)
+#define STORE_FILES   12
+#define STORE_LEAST   (60 * NS_PER_S)
+
+#define LOCK_TRIES    20
+#define LOCK_PAUSE_MS 100
 
 /* Of the periods that are kept: intervals, minutes, ten minutes. */
 static const uint64_t period_lengths_ns[PERIODS_LEVELS] = {0, 60 * NS_PER_S, 600 * NS_PER_S};
+
+/*
+ * Two would remove each other's recordings, and those of one time could not be read together. All
+ * processes of one have the lock: those of one that was killed end soon after it.
+ */
+static int lock_store(struct server *server, struct error *error)
+{
+	const char *store = server->options->store;
+
+	server->store_lock = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int left = LOCK_TRIES; left && flock(server->store_lock, LOCK_EX | LOCK_NB) < 0;) {
+		/* there are filesystems that cannot lock */
+		if (errno != EWOULDBLOCK)
+			return 0;
+		if (!--left)
+			return error_set(error, EBUSY,
+					 "another dwell serve keeps its recordings in %s: end it, "
+					 "or name another directory",
+					 store);
+		clock_sleep_ms(LOCK_PAUSE_MS);
+	}
+	return 0;
+}
 
 static int open_store(struct server *server, struct error *error)
 {
 	struct rotation_options options = {.file_ns = server->options->keep_ns / STORE_FILES,
 					   .keep_ns = server->options->keep_ns,
-					   .max_bytes = server->options->max_bytes};
+					   .max_bytes = server->options->max_bytes,
+					   .fits_disk = true};
 
 	if (options.file_ns < STORE_LEAST)
 		options.file_ns = STORE_LEAST;
@@ -48,6 +79,8 @@ static int open_store(struct server *server, struct error *error)
 		return error_set(error, ENOMEM, "out of memory");
 	}
 	options.path = server->store_path;
+	if (lock_store(server, error) < 0)
+		return -EBUSY;
 	return rotation_open(&server->store, &options, error);
 }
 
@@ -156,6 +189,8 @@ void server_release(struct server *server)
 	look_at_flight(server, false);
 	flight_close(server->flight);
 	free(server->store_path);
+	if (server->store_lock >= 0)
+		close(server->store_lock);
 	counters_release(&server->counters);
 	periods_release(&server->periods);
 }
@@ -185,8 +220,22 @@ static void look_at_triggers(struct server *server, const struct interval *inter
 		server_note(server, "%s: %s", words, error.text);
 }
 
+static void say_unmeasured(struct server *server, const struct session_info *session)
+{
+	const struct triggers *triggers = &server->options->triggers;
+
+	for (size_t i = 0; i < triggers->count; i++)
+		if (!trigger_is_measured(&triggers->items[i], session))
+			server_note(server,
+				    "--trigger %s: that is not measured here, so it never "
+				    "fires",
+				    triggers->items[i].words);
+}
+
 int server_interval(struct server *server, const struct interval *interval, struct error *error)
 {
+	if (!server->interval)
+		say_unmeasured(server, interval->session);
 	if (periods_add(&server->periods, &server->counters, interval) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	server->interval = interval;
@@ -194,6 +243,7 @@ int server_interval(struct server *server, const struct interval *interval, stru
 	look_at_triggers(server, interval);
 	server_push_interval(server);
 	notify_send("WATCHDOG=1");
+	web_host_beat(server->web);
 	return 0;
 }
 
@@ -231,6 +281,17 @@ static void write_status(struct server *server, struct output *out)
 	emit_json_line(out, &serve_status_schema, &item);
 }
 
+static void write_page(struct server *server, struct output *out)
+{
+	const struct machine_page_live page = {&server->counters, session_of(server),
+					       findings_of(server)};
+
+	if (page.findings)
+		machine_page_write_live(out, &page);
+	else
+		output_fail(out, ENOMEM);
+}
+
 static struct metrics_trigger trigger_at(const void *data, size_t index)
 {
 	const struct trigger *trigger = &((const struct triggers *)data)->items[index];
@@ -249,8 +310,10 @@ static struct metrics_stalls stalls_of(const struct server *server, size_t index
 		.by_cause = counts->by_cause,
 		.by_length = counts->by_length,
 		.total_ns = counts->total_ns,
-		.last_ns = counts->last_ns,
-		.function = counts->function,
+		.last = {.ns = counts->last_ns,
+			 .tid = counts->last_tid,
+			 .start_ns = counts->last_start_ns,
+			 .function = counts->function},
 	};
 }
 
@@ -320,6 +383,10 @@ static void write_answer(struct server *server, const struct web_question *quest
 	case WEB_STALLS:
 		stall_recent_write(server->stalls, out);
 		break;
+	case WEB_MAIN:
+		*ret_type = HTML_TYPE;
+		write_page(server, out);
+		break;
 	case WEB_PROFILE:
 	case WEB_CANCEL:
 	case WEB_ASKS:
@@ -342,8 +409,8 @@ static struct profile_jobs *find_profile(struct server *server, uint64_t number)
 }
 
 static const char *const profile_formats[WEB_PROFILE_KINDS] = {"pprof", "html", "folded"};
-static const char *const profile_types[WEB_PROFILE_KINDS] = {"application/octet-stream",
-							     "text/html; charset=utf-8", TEXT_TYPE};
+static const char *const profile_types[WEB_PROFILE_KINDS] = {"application/octet-stream", HTML_TYPE,
+							     TEXT_TYPE};
 
 /*
  * What takes the places: jobs that no one asked for, and for the rest profiles that others have.

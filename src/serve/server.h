@@ -51,6 +51,7 @@ struct server {
 	uint64_t store_failures;
 	bool store_fails; /* the last interval was not kept */
 	char *store_path;
+	int store_lock; /* a descriptor; -1: none */
 	struct flight *flight;
 	struct container_names *containers;
 	struct stall_watch *stalls;

@@ -15,7 +15,10 @@
 #include "serve/keeper.h"
 #include "serve/stall_recent.h"
 
-static const struct keeper_pause restart_pause = {.ms = 5000, .max_ms = 5000};
+static const struct keeper_pause restart_pause = {.ms = 100, .max_ms = 5000};
+
+/* A session has room for so many different stacks, and never forgets one: another begins then. */
+#define SESSION	   "1h"
 
 #define LINE_BYTES (1 << 20)
 #define PIPE_BYTES (1 << 20)
@@ -48,9 +51,9 @@ static void become(void *data, int out, pid_t parent)
 	const struct stall_run *run = data;
 	char threshold[32], ready[16];
 	/* by -n: a name alone might be of a program to run, and gets advice for that */
-	const char *words[] = {"dwell",	   "blocked",	 "-n",	       run->name,
-			       "--format", "json",	 "--headless", "--threshold",
-			       threshold,  "--ready-fd", ready,	       NULL};
+	const char *words[] = {"dwell", "blocked",    "-n",	     run->name, "--format",
+			       "json",	"--headless", "--threshold", threshold, "--ready-fd",
+			       ready,	"-d",	      SESSION,	     NULL};
 
 	snprintf(threshold, sizeof(threshold), "%lluns", (unsigned long long)run->threshold_ns);
 	forked_prepare(parent, out, out);
@@ -171,6 +174,8 @@ static void count_stall(struct stall_counts_of *counts, const json_t *line)
 	counts->by_length[hotspot_bucket((uint64_t)ns)]++;
 	counts->total_ns += (uint64_t)ns;
 	counts->last_ns = (uint64_t)ns;
+	counts->last_tid = (uint64_t)json_integer_value(json_object_get(line, "tid"));
+	counts->last_start_ns = (uint64_t)json_integer_value(json_object_get(line, "start_ns"));
 	if ((uint64_t)ns > counts->longest_ns)
 		counts->longest_ns = (uint64_t)ns;
 	snprintf(counts->function, sizeof(counts->function), "%s", function ? function : "");

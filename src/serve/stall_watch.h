@@ -24,7 +24,7 @@ struct stall_counts_of {
 	uint64_t total_ns;
 	uint64_t longest_ns; /* since stall_watch_reset_longest() */
 	char function[128];  /* of the last stall; "": not known */
-	uint64_t last_ns;
+	uint64_t last_ns, last_tid, last_start_ns;
 	char words[256]; /* what its run has said last */
 	bool words_are_new;
 };

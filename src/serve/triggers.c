@@ -2,6 +2,7 @@
 #include "serve/triggers.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@ static int take_limit(struct trigger *trigger, const char *text, struct error *e
 		return duration_parse(text, &trigger->limit_ns, error);
 	errno = 0;
 	trigger->limit_threads = strtod(text, &end);
-	if (!errno && end != text && !*end && trigger->limit_threads > 0)
+	if (!errno && end != text && !*end && trigger->limit_threads > 0 &&
+	    isfinite(trigger->limit_threads))
 		return 0;
 	return error_set(error, EINVAL, "--trigger %s: how many threads, above 0", trigger->words);
 }
@@ -112,6 +114,24 @@ int triggers_parse(struct triggers *triggers, const char *text, struct error *er
 void triggers_release(struct triggers *triggers)
 {
 	free(triggers->text);
+}
+
+bool trigger_is_measured(const struct trigger *trigger, const struct session_info *session)
+{
+	switch (trigger->kind) {
+	case TRIGGER_STATE:
+		/* from the first time on that any is taken */
+		if ((trigger->state == STATE_STOLEN || trigger->state == STATE_IRQ) &&
+		    session->wire.source == WIRE_SOURCE_BPF)
+			return true;
+		return session_measures(session, wire_of_state(trigger->state));
+	case TRIGGER_RUNQUEUE_P99:
+	case TRIGGER_RUNQUEUE_MAX:
+		return session_has(session, WIRE_METRIC_LATENCY);
+	case TRIGGER_STALL:
+		break;
+	}
+	return true;
 }
 
 static bool concerns(const struct trigger *trigger, const char *group)

@@ -46,6 +46,9 @@ struct trigger_event {
 int triggers_parse(struct triggers *triggers, const char *text, struct error *error) must_check;
 void triggers_release(struct triggers *triggers);
 
+/* Else it never fires. */
+bool trigger_is_measured(const struct trigger *trigger, const struct session_info *session);
+
 /* After counters_add(); `mark` was set when the interval began. */
 struct triggers_input {
 	const struct counters *counters;

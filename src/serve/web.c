@@ -24,10 +24,10 @@
 
 #define CONNECTIONS  512
 #define WAITING_MOST 256 /* connections without a request: another one ends the oldest of them */
-#define IDLE_SECONDS 30U /* between two requests */
-#define REQUEST_NS                                                                                 \
-	(15 * NS_PER_S) /* from a connection, or the answer before, to a whole request             \
-			 */
+#define SENDING_MOST 128 /* those that take their answers, likewise */
+#define REQUEST_NS   (15 * NS_PER_S) /* from a connection to a whole request */
+/* From an answer to the next whole request: scrapes are up to a minute apart. */
+#define IDLE_SECONDS 90U
 #define ANSWER_NS    (15 * NS_PER_S)
 #define REPLY_NS     (300 * NS_PER_S) /* from an answer to its last byte at the client */
 #define HEADER_BYTES (16 << 10)	      /* a request line with all headers */
@@ -35,12 +35,20 @@
 #define MEMORY_BYTES (512 << 20)
 #define SWEEP_MS     1000
 
+enum peer_state {
+	PEER_WAITS, /* for a whole request */
+	PEER_ASKS,  /* and its answer is waited for */
+	PEER_SENDS, /* the answer */
+	PEER_ENDS,  /* it had to make room */
+};
+
 /* A connection, in which one request comes after the other. */
 struct peer {
 	struct peer *next, **self;
 	int fd;
-	uint64_t waits_ns; /* since then, for a whole request; 0: one is being answered, */
-	uint64_t sends_ns; /* since then, but while the answer is waited for */
+	enum peer_state state;
+	uint64_t since_ns;
+	uint64_t patience_ns; /* so long; 0: the answer has its own deadline */
 };
 
 /* From its headers to the end of its response. */
@@ -62,26 +70,38 @@ static struct web {
 	struct MHD_Daemon *daemons[WEB_LISTENERS];
 	int socket;
 	uint64_t last_number;
+	uint64_t beat_ns; /* the last interval that has ended, or our begin; CLOCK_MONOTONIC */
 	struct peer *peers;
 	struct request *asked;
 } web;
 
-/* Who asks in time is served, however many others hold connections without asking. */
-static void make_room(void)
+/*
+ * Who asks in time is served, however many others hold connections without asking, or without
+ * taking what they have asked for: of as many as may be the one ends that has done so the longest.
+ */
+static void make_room(enum peer_state state, size_t most)
 {
 	struct peer *oldest = NULL;
-	size_t waiting = 0;
+	size_t count = 0;
 
 	for (struct peer *peer = web.peers; peer; peer = peer->next) {
-		if (!peer->waits_ns)
+		if (peer->state != state)
 			continue;
-		waiting++;
-		oldest = peer;
+		count++;
+		if (!oldest || peer->since_ns <= oldest->since_ns)
+			oldest = peer;
 	}
-	if (waiting < WAITING_MOST)
+	if (count < most)
 		return;
-	oldest->waits_ns = 0; /* it is not counted any more */
+	oldest->state = PEER_ENDS;
 	shutdown(oldest->fd, SHUT_RDWR);
+}
+
+static void peer_enter(struct peer *peer, enum peer_state state, uint64_t patience_ns)
+{
+	peer->state = state;
+	peer->since_ns = clock_monotonic_ns();
+	peer->patience_ns = patience_ns;
 }
 
 static void peer_notify(void *data, struct MHD_Connection *connection, void **context,
@@ -100,7 +120,7 @@ static void peer_notify(void *data, struct MHD_Connection *connection, void **co
 	}
 	if (code != MHD_CONNECTION_NOTIFY_STARTED)
 		return;
-	make_room();
+	make_room(PEER_WAITS, WAITING_MOST);
 	peer = calloc(1, sizeof(*peer));
 	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	if (!peer || !info) {
@@ -108,7 +128,7 @@ static void peer_notify(void *data, struct MHD_Connection *connection, void **co
 		return;
 	}
 	peer->fd = info->connect_fd;
-	peer->waits_ns = clock_monotonic_ns();
+	peer_enter(peer, PEER_WAITS, REQUEST_NS);
 	peer->next = web.peers;
 	peer->self = &web.peers;
 	if (peer->next)
@@ -158,10 +178,8 @@ static void request_end(void *data, struct MHD_Connection *connection, void **st
 	if (!request)
 		return;
 	unlink_request(request);
-	if (request->peer) {
-		request->peer->waits_ns = clock_monotonic_ns();
-		request->peer->sends_ns = 0;
-	}
+	if (request->peer)
+		peer_enter(request->peer, PEER_WAITS, IDLE_SECONDS * NS_PER_S);
 	if (request->fd >= 0)
 		close(request->fd);
 	free(request);
@@ -185,7 +203,7 @@ static bool ask(struct request *request, const struct web_route *route)
 		request->next->self = &request->next;
 	web.asked = request;
 	if (request->peer)
-		request->peer->sends_ns = 0;
+		peer_enter(request->peer, PEER_ASKS, 0);
 	MHD_suspend_connection(request->connection);
 	return true;
 }
@@ -196,6 +214,14 @@ static enum MHD_Result reply(struct request *request)
 		return web_reply_no_answer(request->connection);
 	return web_reply_file(request->connection, request->answer.status, request->answer.type,
 			      request->fd, request->answer.length);
+}
+
+static enum MHD_Result reply_static(struct request *request, enum web_page page)
+{
+	if (page == WEB_PAGE_HEALTH && clock_monotonic_ns() > web.beat_ns + web.options->silent_ns)
+		return web_reply_text(request->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				      "no interval has ended for too long: nothing is measured\n");
+	return web_reply_static(request->connection, page);
 }
 
 static enum MHD_Result handle(void *data, struct MHD_Connection *connection, const char *url,
@@ -220,18 +246,19 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
 	}
 	/* it is whole */
 	if (request->peer) {
-		request->peer->waits_ns = 0;
-		request->peer->sends_ns = clock_monotonic_ns();
+		make_room(PEER_SENDS, SENDING_MOST);
+		peer_enter(request->peer, PEER_SENDS, REPLY_NS);
 	}
 	if (request->is_answered)
 		return reply(request);
+	url = web_route_path(url);
 	refused = web_access_refuses(connection, web.options, web_route_is_open(url));
 	if (refused)
 		return web_reply_refusal(connection, refused);
 	if (!web_route_find(&route, connection, method, url))
 		return web_reply_text(connection, route.status, route.mistake);
 	if (!route.ask)
-		return web_reply_static(connection, route.page);
+		return reply_static(request, route.page);
 	if (ask(request, &route))
 		return MHD_YES;
 	return reply(request);
@@ -255,6 +282,8 @@ static bool take_answer(void)
 		return false;
 	if (got <= 0)
 		_exit(0); /* the parent has ended */
+	if (got == sizeof(answer) && !answer.number)
+		web.beat_ns = clock_monotonic_ns();
 	for (struct request *request = web.asked; request; request = request->next) {
 		if (got != sizeof(answer) || request->number != answer.number)
 			continue;
@@ -306,8 +335,7 @@ static void sweep(uint64_t now_ns)
 			cancel(request);
 	}
 	for (struct peer *peer = web.peers; peer; peer = peer->next)
-		if ((peer->waits_ns && now_ns > peer->waits_ns + REQUEST_NS) ||
-		    (peer->sends_ns && now_ns > peer->sends_ns + REPLY_NS))
+		if (peer->patience_ns && now_ns > peer->since_ns + peer->patience_ns)
 			shutdown(peer->fd, SHUT_RDWR);
 }
 
@@ -442,7 +470,7 @@ void web_run(const struct web_options *given, int socket, pid_t parent)
 	web.options = &options;
 	web.socket = socket;
 	/* so that an answer to a process that has ended is no answer to this one */
-	web.last_number = clock_monotonic_ns();
+	web.last_number = web.beat_ns = clock_monotonic_ns();
 	limit();
 	start_all(&options, &started);
 	started = started && sandbox_confine_to(parent, calls, ARRAY_SIZE(calls));

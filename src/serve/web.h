@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define WEB_LISTENERS 8
@@ -19,6 +20,7 @@ struct web_options {
 	 * another site whose name leads here could read what only local users may.
 	 */
 	bool local_names_only;
+	uint64_t silent_ns; /* /healthz fails so long after the last interval */
 };
 
 /*

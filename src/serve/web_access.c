@@ -9,26 +9,29 @@
 
 #define CREDENTIALS_BYTES 1024
 
+/* Whether that is all, or a port. */
+static bool is_port(const char *rest)
+{
+	return !*rest || (*rest == ':' && !rest[1 + strspn(rest + 1, "0123456789")]);
+}
+
 /* Whether a Host header names this machine: an address, or localhost, with a port or without. */
 static bool web_host_is_local(const char *host)
 {
+	bool is_bracketed = *host == '[';
+	const char *begin = host + is_bracketed,
+		   *end = begin + strcspn(begin, is_bracketed ? "]" : ":");
 	char name[INET6_ADDRSTRLEN + 2];
+	size_t length = (size_t)(end - begin);
 	struct in6_addr address;
-	size_t length;
-	int family = AF_INET;
 
-	if (*host == '[') {
-		host++;
-		length = strcspn(host, "]");
-		family = AF_INET6;
-	} else {
-		length = strcspn(host, ":");
-	}
-	if (!length || length >= sizeof(name))
+	if (length >= sizeof(name) || (is_bracketed && !*end) || !is_port(end + is_bracketed))
 		return false;
-	memcpy(name, host, length);
+	memcpy(name, begin, length);
 	name[length] = '\0';
-	return !strcasecmp(name, "localhost") || inet_pton(family, name, &address) == 1;
+	if (is_bracketed)
+		return inet_pton(AF_INET6, name, &address) == 1;
+	return !strcasecmp(name, "localhost") || inet_pton(AF_INET, name, &address) == 1;
 }
 
 /* Nothing that is seen from outside depends on how much of it is right. */
@@ -51,7 +54,7 @@ static int digit_of(char c)
 	return found ? (int)(found - digits) : -1;
 }
 
-/* RFC 4648, section 4. False: it is too long, or none. */
+/* RFC 4648, section 4. False: it is too long, or none, or of no text. */
 static bool decode(char *into, size_t room, const char *base64)
 {
 	uint32_t bits = 0;
@@ -67,7 +70,9 @@ static bool decode(char *into, size_t room, const char *base64)
 		held += 6;
 		if (held >= 8) {
 			held -= 8;
-			into[used++] = (char)(bits >> held);
+			into[used] = (char)(bits >> held);
+			if (!into[used++])
+				return false;
 		}
 	}
 	into[used] = '\0';

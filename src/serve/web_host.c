@@ -74,6 +74,14 @@ void web_host_end(struct web_host *host)
 	free(host);
 }
 
+void web_host_beat(struct web_host *host)
+{
+	const struct web_answer beat = {.number = 0};
+
+	/* one that cannot take it now will take the next one */
+	(void)!send(host->kept.socket, &beat, sizeof(beat), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 int web_host_descriptor(const struct web_host *host)
 {
 	return host->kept.socket;

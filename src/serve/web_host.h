@@ -21,6 +21,9 @@ int web_host_start(struct web_host **ret_host, const struct web_options *options
 		   struct error *error) must_check;
 void web_host_end(struct web_host *host); /* takes NULL */
 
+/* An interval has ended. */
+void web_host_beat(struct web_host *host);
+
 /* Readable when there are questions. */
 int web_host_descriptor(const struct web_host *host);
 

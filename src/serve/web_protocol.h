@@ -19,6 +19,7 @@ enum web_ask {
 	WEB_HISTORY,	  /* JSON; arguments: step, ns; from and to, CLOCK_REALTIME ns, 0: open */
 	WEB_PROFILE,	  /* arguments: seconds; 1 + enum state, 0: all; enum web_profile */
 	WEB_STALLS,	  /* JSON */
+	WEB_MAIN,	  /* the page */
 	WEB_CANCEL,	  /* no answer; arguments: the number of a profile that no one waits for */
 	WEB_ASKS,
 };
@@ -40,7 +41,7 @@ struct web_question {
 };
 
 struct web_answer {
-	uint64_t number;
+	uint64_t number; /* 0: of no question: an interval has ended */
 	uint64_t length; /* of the file that comes with it, read from its beginning */
 	uint32_t status; /* of HTTP: 200, 404, 503 */
 	uint32_t unused;

@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/file.h"
 #include "base/gzip.h"
-#include "view/machine_page.h"
+#include "serve/web_accept.h"
 
 #define LENGTH_MAX    (64 << 20)
 #define COMPRESS_FROM 1024
@@ -76,11 +75,13 @@ enum MHD_Result web_reply_refusal(struct MHD_Connection *connection, unsigned in
 /* False: as it is. */
 static bool accepts_gzip(struct MHD_Connection *connection)
 {
+	static const char *const gzip[] = {"gzip", "x-gzip", "*", NULL};
+	static const char *const plain[] = {"identity", NULL};
 	const char *accepted =
 		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept-Encoding");
-	const char *found = accepted ? strstr(accepted, "gzip") : NULL;
+	int quality = web_accept_quality(accepted, gzip);
 
-	return found && strncmp(found, "gzip;q=0", 8) != 0;
+	return quality > 0 && quality >= web_accept_quality(accepted, plain);
 }
 
 /* Takes the bytes, which malloc() gave. */
@@ -105,28 +106,11 @@ static enum MHD_Result reply_bytes(struct MHD_Connection *connection, unsigned i
 	return queue(connection, status, type, response);
 }
 
-static enum MHD_Result reply_page(struct MHD_Connection *connection)
-{
-	cleanup(output_release) struct output out = {.fd = -1};
-	char *copy;
-
-	if (output_init(&out, -1) < 0)
-		return MHD_NO;
-	machine_page_write_live(&out);
-	copy = out.error ? NULL : malloc(out.used);
-	if (!copy)
-		return MHD_NO;
-	memcpy(copy, out.buffer, out.used);
-	return reply_bytes(connection, MHD_HTTP_OK, "text/html; charset=utf-8", copy, out.used);
-}
-
 enum MHD_Result web_reply_static(struct MHD_Connection *connection, enum web_page page)
 {
 	if (page == WEB_PAGE_HEALTH)
 		return web_reply_text(connection, MHD_HTTP_OK, "ok\n");
-	if (page == WEB_PAGE_INDEX)
-		return web_reply_text(connection, MHD_HTTP_OK, index_text);
-	return reply_page(connection);
+	return web_reply_text(connection, MHD_HTTP_OK, index_text);
 }
 
 enum MHD_Result web_reply_file(struct MHD_Connection *connection, unsigned int status,

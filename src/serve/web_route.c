@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/duration.h"
 #include "model/profile.h"
+#include "serve/web_accept.h"
 
 #define PROFILE_SECONDS	    10
 #define PROFILE_SECONDS_MAX 300
@@ -32,24 +33,32 @@ static bool take_number(struct MHD_Connection *connection, const char *name, uin
 {
 	const char *text = query(connection, name);
 	unsigned long long value;
-	char *end;
 
 	if (!text)
 		return true;
+	/* strtoull() takes blanks and signs, too, and a negative number for a large one */
+	if (!*text || text[strspn(text, "0123456789")])
+		return false;
 	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno || !*text || *text == '-' || *end || value > UINT64_MAX / unit)
+	value = strtoull(text, NULL, 10);
+	if (errno || value > UINT64_MAX / unit)
 		return false;
 	*number = value * unit;
 	return true;
 }
 
-/* Prometheus says what it can read: docs/specs/om, "Content Negotiation". */
+/*
+ * Prometheus says what it can read: docs/specs/om, "Content Negotiation". What takes anything gets
+ * text, which is plain for a person too.
+ */
 static bool take_metrics(struct web_route *route, struct MHD_Connection *connection)
 {
+	static const char *const open[] = {"application/openmetrics-text", NULL};
+	static const char *const text[] = {"text/plain", "text/*", "*/*", NULL};
 	const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept");
+	int quality = web_accept_quality(accept, open);
 
-	if (accept && strstr(accept, "application/openmetrics-text"))
+	if (quality > 0 && quality >= web_accept_quality(accept, text))
 		route->ask = WEB_METRICS_OPEN;
 	return true;
 }
@@ -147,7 +156,7 @@ static const struct {
 	enum web_page page;
 	bool (*take)(struct web_route *route, struct MHD_Connection *connection);
 } routes[] = {
-	{"/", 0, WEB_PAGE_MAIN, NULL},
+	{"/", WEB_MAIN, 0, NULL},
 	{"/healthz", 0, WEB_PAGE_HEALTH, NULL},
 	{"/metrics", WEB_METRICS, 0, take_metrics},
 	{"/api/status", WEB_STATUS, 0, NULL},
@@ -156,6 +165,16 @@ static const struct {
 	{"/debug/pprof/", 0, WEB_PAGE_INDEX, NULL},
 	{"/debug/pprof/profile", WEB_PROFILE, 0, take_profile},
 };
+
+const char *web_route_path(const char *target)
+{
+	const char *scheme = strstr(target, "://"), *path;
+
+	if (*target == '/' || !scheme)
+		return target;
+	path = strchr(scheme + 3, '/');
+	return path ? path : "/";
+}
 
 bool web_route_is_open(const char *url)
 {

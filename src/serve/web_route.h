@@ -13,7 +13,6 @@ struct MHD_Connection;
 enum web_page {
 	WEB_PAGE_HEALTH,
 	WEB_PAGE_INDEX, /* of /debug/pprof/ */
-	WEB_PAGE_MAIN,
 };
 
 struct web_route {
@@ -25,11 +24,15 @@ struct web_route {
 	const char *mistake;
 };
 
-/* False: a refusal. */
+/* A target may name its server, as for a proxy: "http://127.0.0.1:9465/metrics" is "/metrics". */
+const char *web_route_path(const char *target);
+
+/* Of a path. False: a refusal. */
 bool web_route_find(struct web_route *ret_route, struct MHD_Connection *connection,
 		    const char *method, const char *url);
 
-/* Whether it says nothing of the machine: probes of Kubernetes and load balancers have no token. */
+/* Whether a path says nothing of the machine: probes of Kubernetes and load balancers have no
+ * token. */
 bool web_route_is_open(const char *url);
 
 #endif

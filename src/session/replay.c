@@ -89,11 +89,11 @@ const char *replay_remark(const struct replay *replay)
 	uint64_t older = recording_facts(replay->recording)->older_files;
 
 	if (older) {
-		snprintf(
-			text, sizeof(text),
-			"%llu older %s left out: %s from another boot, or before the clock was set",
-			(unsigned long long)older, older == 1 ? "file is" : "files are",
-			older == 1 ? "it is" : "they are");
+		snprintf(text, sizeof(text),
+			 "%llu older %s left out: %s from another boot, or before a suspend or a "
+			 "change of the clock",
+			 (unsigned long long)older, older == 1 ? "file is" : "files are",
+			 older == 1 ? "it is" : "they are");
 		return text;
 	}
 	if (!replay->foreign)

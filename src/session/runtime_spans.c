@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/proc_stat.h"
+#include "capture/proc_threads.h"
 #include "capture/thread_names.h"
 
 _Static_assert(RUNTIME_LIBRARIES == STACK_LIBRARIES_MAX, "one is given as the other");
@@ -71,6 +73,21 @@ void runtime_spans_release(struct span_options *spans, struct runtime_plan *plan
 	runtime_plan_release(plan);
 }
 
+/* Whether a debugger, or a signal, has stopped each of its threads. */
+static bool is_stopped(uint32_t pid)
+{
+	cleanup_proc_threads struct proc_threads threads = {0};
+	struct proc_stat stat;
+
+	if (proc_threads_of(&threads, pid) < 0)
+		return false;
+	for (size_t i = 0; i < threads.count; i++)
+		if (!proc_stat_read(pid, threads.items[i].tid, &stat) ||
+		    (stat.state != 'T' && stat.state != 't'))
+			return false;
+	return threads.count > 0;
+}
+
 int runtime_spans_check(const struct span_options *spans, struct stalls *stalls,
 			struct error *error)
 {
@@ -84,11 +101,16 @@ int runtime_spans_check(const struct span_options *spans, struct stalls *stalls,
 	if (!thread_names(spans->pid, "", &matching, names, sizeof(names)))
 		return error_set(error, ENOENT,
 				 "no worker found: no thread of %s polled a task or waited for "
-				 "events as a loop does",
+				 "events as a loop does; for plain threads use dwell top",
+				 spans->process);
+	if (is_stopped(spans->pid))
+		return error_set(error, ENOENT,
+				 "no worker found: all threads of %s are stopped, by a debugger or "
+				 "a signal: let them go on, and start dwell blocked again",
 				 spans->process);
 	return error_set(error, ENOENT,
 			 "no worker found: no thread polled a task or waited for events as a loop "
-			 "does: there are %s (--workers PREFIX says which are workers, also where "
-			 "their loop hangs; dwell profile what they do)",
-			 names);
+			 "does: there are %s (--workers PREFIX names workers, also where their "
+			 "loop hangs). For plain threads use dwell top -p %u",
+			 names, spans->pid);
 }

@@ -10,6 +10,7 @@
 #include "base/priority.h"
 #include "base/print.h"
 #include "base/sandbox.h"
+#include "base/wait_status.h"
 #include "session/snapshot.h"
 
 /* Part of an interval that dwell may wait for a CPU without being late. */
@@ -21,6 +22,21 @@ static void adapt_priority(const struct interval *interval)
 
 	priority_adapt(session_has_pace(interval->session) &&
 		       interval->self_runnable_ns > length_ns / LATE_SHARE);
+}
+
+/* What the command has started ends with it, also where that has another parent by now. */
+static int note_started(struct watch *watch, const struct interval *interval)
+{
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < interval->row_count; i++) {
+		const struct row *row = &interval->rows[i];
+
+		if (row->tid && row->tid == row->pid && !row->exited &&
+		    row->pid != (uint32_t)watch->child.pid)
+			result = child_add_started(&watch->child, row->pid, row->start_ns);
+	}
+	return result;
 }
 
 /* Sink of the source's records. */
@@ -56,6 +72,11 @@ static int take_record(void *data, const struct wire_header *record)
 					 "from here: some hosts hide a process of theirs");
 	}
 	adapt_priority(interval);
+	/* the command is all that is watched */
+	if (interval->final && watch->child.pid && watch->options->targets.count == 1)
+		result = note_started(watch, interval);
+	if (result < 0)
+		return error_set(&watch->sink_error, -result, "out of memory");
 	result = watch->audience.interval(watch->audience.data, interval, &watch->sink_error);
 	watch->shown++;
 	return result < 0 ? result : 0;
@@ -206,8 +227,10 @@ static int add_timers(struct watch *watch, struct error *error)
 /* The command exists when the source begins, and waits until it is watched. */
 static int prepare_child(struct watch *watch, struct error *error)
 {
-	int result = child_prepare(&watch->child, watch->options->command, error);
+	int result;
 
+	watch->child.prints_to_stderr = watch->options->command_to_stderr;
+	result = child_prepare(&watch->child, watch->options->command, error);
 	if (result < 0)
 		return result;
 	watch->options->targets.children = watch->options->targets.command = true;
@@ -308,6 +331,16 @@ void watch_report_end(struct watch *watch, const char *program)
 		print_text(stderr, "dwell %s: %s ended\n", program,
 			   watch->options->targets.count == 1 ? "the target has"
 							      : "the targets have");
+}
+
+void watch_report_failure(const struct wire_child *child, const char *program)
+{
+	char status[WAIT_STATUS_BYTES];
+
+	if (!child->wait_status)
+		return;
+	wait_status_format(status, (int)child->wait_status);
+	print_text(stderr, "dwell %s: the command ended: %s\n", program, status);
 }
 
 void watch_close_source(struct watch *watch)

@@ -13,7 +13,8 @@
 /* What to watch, how long and from which source. */
 struct watch_options {
 	struct targets targets;
-	char **command; /* NULL = none */
+	char **command;		/* NULL = none */
+	bool command_to_stderr; /* what it prints, too: standard output has a result for programs */
 	uint64_t interval_ns;
 	uint64_t first_ns; /* of the first interval, if that is to be shorter; 0: it is not */
 	bool interval_given;
@@ -68,6 +69,9 @@ bool watch_targets_gone(struct watch *watch);
 
 /* A line on standard error about that, where it is why the session ended. */
 void watch_report_end(struct watch *watch, const char *program);
+
+/* How the command ended, where that was a failure: it is what was measured. Likewise. */
+void watch_report_failure(const struct wire_child *child, const char *program);
 
 /*
  * Where `auto` found less than BPF: one line on standard error that says what is used instead, and

@@ -69,6 +69,11 @@ static int take_sort(struct settings *settings, const char *value)
 	return 0;
 }
 
+static int take_reverse(struct settings *settings, const char *value)
+{
+	return take_bool(&settings->reverse, value);
+}
+
 static int take_by(struct settings *settings, const char *value)
 {
 	bool tree = !strcmp(value, "tree");
@@ -103,6 +108,7 @@ const struct setting settings_known[SETTINGS_KNOWN] = {
 	{"idle", take_idle, "true or false", "show threads without active time"},
 	{"by", take_by, "thread, process, tree or cgroup", "what a row is"},
 	{"sort", take_sort, "a field, as of --sort", "the order of rows"},
+	{"reverse", take_reverse, "true or false", "the order the other way round"},
 	{"interval", take_interval, "1ms at least, as 500ms or 2s", "the length of an interval"},
 };
 

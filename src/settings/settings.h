@@ -14,6 +14,7 @@ struct settings {
 	bool marks;	  /* bars of marks, not of colours */
 	bool all_columns; /* also those without any time in them */
 	bool hide_idle;
+	bool reverse;		  /* the order of rows */
 	const struct field *sort; /* NULL: not said, as the next two */
 	bool by_given, tree;
 	enum grouping by;

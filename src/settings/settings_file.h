@@ -19,7 +19,7 @@ struct setting {
 	const char *help;
 };
 
-#define SETTINGS_KNOWN 7
+#define SETTINGS_KNOWN 8
 extern const struct setting settings_known[SETTINGS_KNOWN];
 
 /* 0 too where the file is missing; -EINVAL: it cannot be read, or is too long. */

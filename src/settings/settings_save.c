@@ -27,6 +27,8 @@ static bool value_of(char into[SETTING_BYTES], const struct settings *settings, 
 		value = settings->tree ? "tree" : grouping_keys[settings->by];
 	else if (!strcmp(key, "sort") && settings->sort)
 		value = settings->sort->name;
+	else if (!strcmp(key, "reverse"))
+		value = settings->reverse ? "true" : "false";
 	if (!strcmp(key, "interval") && settings->interval_ns) {
 		bool is_ms = settings->interval_ns % NS_PER_MS == 0;
 
@@ -74,8 +76,10 @@ static void write_settings(struct output *out, const struct settings *settings)
 {
 	output_string(out, "# How the screens of dwell look, and what they begin with.\n"
 			   "# W in `dwell top` changes this file.\n");
+	/* which way round goes without saying, unless it is the other one */
 	for (size_t i = 0; i < SETTINGS_KNOWN; i++)
-		write_setting(out, settings, NULL, &settings_known[i]);
+		if (settings->reverse || strcmp(settings_known[i].key, "reverse") != 0)
+			write_setting(out, settings, NULL, &settings_known[i]);
 	write_keys(out, &settings->keymap);
 }
 

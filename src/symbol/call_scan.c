@@ -23,6 +23,7 @@ static bool read_word(const struct call_scan *scan, uint64_t address, uint64_t *
 enum word {
 	WORD_NO_RETURN,
 	WORD_OTHER,   /* where another call returns to */
+	WORD_UNSURE,  /* where one returns to of which it cannot be found out what it calls */
 	WORD_POINTER, /* where a call returns to that does not say what it calls */
 	WORD_RETURN,  /* where a call of the function returns to */
 	WORD_END,     /* where a thread or the program begins: no call leads there */
@@ -43,7 +44,7 @@ static enum word classify(const struct code_view *code, const struct call_scan *
 	if (code_frame(code, word - 1, &rule) && rule.outermost)
 		return WORD_END;
 	if (called.function)
-		return WORD_OTHER;
+		return code_may_lead_to(code, called, scan->address) ? WORD_UNSURE : WORD_OTHER;
 	return code_calls_by_pointer(code, word) ? WORD_POINTER : WORD_NO_RETURN;
 }
 
@@ -51,6 +52,12 @@ static enum word classify(const struct code_view *code, const struct call_scan *
 static bool is_next(enum word word, bool is_skipped)
 {
 	return word == WORD_RETURN || (word == WORD_END && !is_skipped);
+}
+
+/* Whether the call of the function may have left it: then what lies above is a guess. */
+static bool is_candidate(enum word word)
+{
+	return word == WORD_POINTER || word == WORD_UNSURE;
 }
 
 /* Upwards from the stack pointer. False: no word is sure. */
@@ -163,6 +170,7 @@ static bool scan_up(const struct code_view *code, const struct call_scan *scan, 
 		if (what == WORD_END)
 			return false;
 		is_skipped |= what != WORD_NO_RETURN;
+		pointers &= !is_candidate(what);
 	}
 	return false;
 }

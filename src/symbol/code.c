@@ -28,12 +28,19 @@ static bool is_code(const struct code_view *code, uint64_t address)
 	return address && code->mapping(code->data, address);
 }
 
-bool code_frame(const struct code_view *code, uint64_t address, struct frame_rule *ret_rule)
+/* The file that holds an address, and what the address is there; NULL: none. */
+static struct object *object_at(const struct code_view *code, uint64_t address,
+				uint64_t *ret_in_file)
 {
 	const struct mapping *mapping = code->mapping(code->data, address);
+
+	return mapping ? code->object(code->data, mapping, address, ret_in_file) : NULL;
+}
+
+bool code_frame(const struct code_view *code, uint64_t address, struct frame_rule *ret_rule)
+{
 	uint64_t in_file;
-	struct object *object =
-		mapping ? code->object(code->data, mapping, address, &in_file) : NULL;
+	struct object *object = object_at(code, address, &in_file);
 
 	return object && object_frame(object, in_file, ret_rule);
 }
@@ -111,10 +118,12 @@ static uint64_t follow_jumps(const struct code_view *code, uint64_t address)
 
 static struct code_call look_at_call(const struct code_view *code, uint64_t return_address)
 {
-	struct code_call call;
+	struct code_call call = {0};
 
 	call.target = call_site_target(CALL_SITE_HERE, return_address, code->read, code->data);
 	call.function = follow_jumps(code, call.target);
+	call.unbound = call.function &&
+		       call_site_slot(CALL_SITE_HERE, call.function, code->read, code->data);
 	return call;
 }
 
@@ -165,13 +174,34 @@ static bool ends_at(void *data, uint64_t target)
 	return target && is_inside(way->code, target, way->address);
 }
 
+/*
+ * The function of the file at an address that an entry of a linkage table is called after; 0: there
+ * is none.
+ */
+static uint64_t function_of_entry(const struct code_view *code, uint64_t entry, uint64_t address)
+{
+	uint64_t entry_in_file, in_file, start;
+	struct object *from = object_at(code, entry, &entry_in_file),
+		      *to = object_at(code, address, &in_file);
+	const char *name = from && to ? object_stub(from, entry_in_file) : NULL;
+
+	return name && object_function_named(to, name, &start) ? address - in_file + start : 0;
+}
+
 bool code_leads_to(const struct code_view *code, struct code_call call, uint64_t address)
 {
 	struct way way = {code, address};
+	uint64_t function =
+		call.unbound ? function_of_entry(code, call.function, address) : call.function;
 
 	/* in the linkage table itself, or behind it */
-	return call.function &&
-	       (is_inside(code, call.target, address) || is_inside(code, call.function, address) ||
-		call_site_tails(CALL_SITE_HERE, call.function, code->read, code->data, ends_at,
-				&way));
+	return call.function && (is_inside(code, call.target, address) ||
+				 (function && (is_inside(code, function, address) ||
+					       call_site_tails(CALL_SITE_HERE, function, code->read,
+							       code->data, ends_at, &way))));
+}
+
+bool code_may_lead_to(const struct code_view *code, struct code_call call, uint64_t address)
+{
+	return call.unbound && !function_of_entry(code, call.function, address);
 }

@@ -15,6 +15,7 @@
  * that this leads to. 0: not known. */
 struct code_call {
 	uint64_t target, function;
+	bool unbound; /* `function` is such an entry, and what it leads to cannot be read */
 };
 
 /* Those of a process that are known, and jumps (`target` alone). All zeros is empty. */
@@ -56,8 +57,12 @@ uint64_t code_jump(const struct code_view *code, uint64_t address);
 
 /*
  * Whether what is called covers an address, or jumps on to what does. What a function covers says
- * the symbol table; or else it is near enough.
+ * the symbol table; or else it is near enough. What an unbound entry leads to says its name, which
+ * is looked for in the file at the address.
  */
 bool code_leads_to(const struct code_view *code, struct code_call call, uint64_t address);
+
+/* Whether it may lead to an address that code_leads_to() does not know it to. */
+bool code_may_lead_to(const struct code_view *code, struct code_call call, uint64_t address);
 
 #endif

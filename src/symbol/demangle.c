@@ -4,6 +4,7 @@
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,13 +96,110 @@ static size_t length_without_suffix(const char *name)
 								  : strlen(name);
 }
 
+#define FRAME ".Frame"
+
+/*
+ * GCC makes functions of a coroutine's body and of its end, whose parameter is of a type that is
+ * called after the coroutine, and has its length before it:
+ * `_Z5servePZ5serveiE13_Z5servei.Frame.actor`. Where that begins, and how long it is; NULL: it is
+ * another name.
+ */
+static const char *find_coroutine(const char *name, size_t *ret_length)
+{
+	const char *end = NULL;
+
+	for (const char *at = name; (at = strstr(at, FRAME ".")); at++)
+		end = at;
+	for (const char *at = name; end && (at = strstr(at, "_Z")) && at < end; at++) {
+		size_t length = (size_t)(end - at);
+		char before[24];
+		int digits;
+
+		if (length > LONGEST)
+			continue;
+		digits = snprintf(before, sizeof(before), "%zu", length + sizeof(FRAME) - 1);
+		if (at - name < digits || strncmp(at - digits, before, (size_t)digits) != 0)
+			continue;
+		*ret_length = length;
+		return at;
+	}
+	return NULL;
+}
+
+static int hex_digit(char digit)
+{
+	return digit >= '0' && digit <= '9'   ? digit - '0'
+	       : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10
+					      : -1;
+}
+
+/* Of OCaml's native compiler. Its runtime's own functions are `caml_...`. */
+static bool is_of_ocaml(const char *name)
+{
+	return !strncmp(name, "caml", 4) && name[4] >= 'A' && name[4] <= 'Z';
+}
+
+/* The number distinguishes definitions of one name, and is all that functions without one have. */
+static void drop_number(char *name)
+{
+	static const char nameless[] = "fun";
+	size_t length = strlen(name), kept = length;
+
+	while (kept && name[kept - 1] >= '0' && name[kept - 1] <= '9')
+		kept--;
+	if (kept < sizeof(nameless) || kept == length || name[kept - 1] != '_' ||
+	    name[kept - 2] == '_' ||
+	    !strncmp(name + kept - sizeof(nameless), nameless, sizeof(nameless) - 1))
+		return;
+	name[kept - 1] = '\0';
+}
+
+/*
+ * `camlModule__name_81`, with a dot for the two underscores since 5.1, and `$2b` for a character
+ * that assemblers have in no name. In place.
+ */
+static void demangle_ocaml(char *name)
+{
+	size_t into = 0;
+
+	drop_number(name);
+	for (const char *at = name + 4; *at; at++) {
+		int high = *at == '$' ? hex_digit(at[1]) : -1;
+		int low = high >= 0 ? hex_digit(at[2]) : -1;
+
+		if (low >= 0 && high * 16 + low > ' ' && high * 16 + low <= '~') {
+			name[into++] = (char)(high * 16 + low);
+			at += 2;
+		} else if (at[0] == '_' && at[1] == '_' && at[2] && at[2] != '_') {
+			name[into++] = '.';
+			at++;
+		} else {
+			name[into++] = *at;
+		}
+	}
+	name[into] = '\0';
+}
+
+/* What there is to read. NULL: no memory. */
+static char *copy_function(const char *name)
+{
+	size_t length;
+	const char *coroutine = find_coroutine(name, &length);
+
+	return coroutine ? strndup(coroutine, length) : strndup(name, length_without_suffix(name));
+}
+
 char *demangle(const char *name)
 {
-	char *plain = strndup(name, length_without_suffix(name)), *result = NULL;
+	char *plain = copy_function(name), *result = NULL;
 	bool lacks_memory = false;
 
 	if (!plain || strlen(plain) > LONGEST)
 		return plain;
+	if (is_of_ocaml(plain)) {
+		demangle_ocaml(plain);
+		return plain;
+	}
 	result = demangle_by(rust_demangle_callback, plain, DMGL_NO_OPTS, &lacks_memory);
 	if (result)
 		drop_hash(result);

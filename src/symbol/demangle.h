@@ -5,8 +5,8 @@
 
 /*
  * Rust (legacy and v0, without the hash) and C++ names, with the suffixes that compilers append
- * (`.llvm.123`, `.cold`, `.part.0`) left out; any other name as it is. To be freed; NULL without
- * memory.
+ * (`.llvm.123`, `.cold`, `.part.0`) left out; what GCC makes of a coroutine has its name. OCaml's
+ * names with their modules (`List.map`). Any other name as it is. To be freed; NULL without memory.
  */
 char *demangle(const char *name);
 

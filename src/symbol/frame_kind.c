@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 
 struct prefix {
 	const char *text;
@@ -130,13 +131,6 @@ static enum frame_kind kind_of_file(const char *file, const char *const *runtime
 	return FRAME_KIND_UNKNOWN;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text), tail = strlen(end);
-
-	return length >= tail && !strcmp(text + length - tail, end);
-}
-
 /* Go's standard library (1.25), by the first directory of its packages. */
 static const char *const go_packages[] = {
 	"archive",  "bufio",   "bytes",	  "cmp",      "compress", "container", "context", "crypto",
@@ -156,7 +150,7 @@ static enum frame_kind kind_of_trimmed(const char *file)
 	const char *version = strstr(file, "@v");
 	size_t length = strcspn(file, "/");
 
-	if (!ends_with(file, ".go") && !ends_with(file, ".s"))
+	if (!text_ending(file, ".go") && !text_ending(file, ".s"))
 		return FRAME_KIND_UNKNOWN;
 	if (version && isdigit((unsigned char)version[2]))
 		return FRAME_KIND_DEPENDENCY;
@@ -201,9 +195,9 @@ static bool is_primitive(const char *name, size_t length)
 /* A namespace of C++ or a package of Go may be called as a crate is: http, log, core. */
 static bool is_package_of(const char *package, const char *file)
 {
-	if (!file || ends_with(file, ".rs"))
+	if (!file || text_ending(file, ".rs"))
 		return true;
-	if (ends_with(file, ".go") || ends_with(file, ".s"))
+	if (text_ending(file, ".go") || text_ending(file, ".s"))
 		return !strcmp(package, "runtime");
 	return !strcmp(package, "std") || !strcmp(package, "__gnu_cxx") ||
 	       !strcmp(package, "__cxxabiv1");
@@ -329,7 +323,7 @@ static enum frame_kind kind_of_java(const char *function, const char *const *run
 		if (!strncmp(function, stubs[i], strlen(stubs[i])))
 			return FRAME_KIND_STANDARD;
 	for (size_t i = 0; !arguments && i < ARRAY_SIZE(endings); i++)
-		if (ends_with(function, endings[i]))
+		if (text_ending(function, endings[i]))
 			return FRAME_KIND_STANDARD;
 	if (!arguments)
 		return FRAME_KIND_UNKNOWN;

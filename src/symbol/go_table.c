@@ -15,7 +15,8 @@
 /* runtime._func, in words of 32 bits behind the entry */
 enum {
 	FUNCTION_NAME = 0,
-	FUNCTION_FILES = 4, /* offset of the values by address: the file, */
+	FUNCTION_STACK = 3, /* offset of the values by address: how much stack it uses, */
+	FUNCTION_FILES = 4, /* the file, */
 	FUNCTION_LINES = 5, /* the line */
 	FUNCTION_UNIT = 7,
 };
@@ -25,6 +26,9 @@ enum {
 #define FLAGS_AT_1_20 37
 #define FLAG_TOPFRAME 1 /* no function has called it */
 #define FLAG_SPWRITE  2 /* it may go on with another stack */
+
+/* What a goroutine's stack can grow to (runtime.maxstacksize): no frame is larger. */
+#define STACK_MAX 1000000000
 
 /* A function's values: more than compilers write of one. */
 #define STEPS_MAX 1000000
@@ -352,6 +356,24 @@ enum go_frame go_table_frame(const struct go_table *table, uint64_t address)
 	/* the goroutine whose stack it has left does not run any more */
 	name = string_at(table, table->names + name_at);
 	return name && !strcmp(name, "runtime.mcall") ? GO_FRAME_OUTERMOST : GO_FRAME_OTHER_STACK;
+}
+
+bool go_table_stack(const struct go_table *table, uint64_t address, int32_t *ret_bytes)
+{
+	uint64_t entry, at;
+	uint32_t offset;
+	int64_t bytes;
+
+	if (!table->bytes || table->pointer != 8 || !find_function(table, address, &entry, &at))
+		return false;
+	at += table->has_wide_values ? table->pointer : 4;
+	if (!read_u32(table, at + FUNCTION_STACK * sizeof(offset), &offset))
+		return false;
+	bytes = value_at(table, offset, entry, address);
+	if (bytes < 0 || bytes > STACK_MAX)
+		return false;
+	*ret_bytes = (int32_t)bytes;
+	return true;
 }
 
 static const char *file_of(const struct go_table *table, uint32_t unit, int64_t number)

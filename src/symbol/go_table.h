@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Functions, files and lines of a Go program, from the table that its own runtime reads
+ * Functions, files, lines and frames of a Go program, from the table that its own runtime reads
  * (.gopclntab; src/runtime/symtab.go): it is there also where everything else has been stripped.
  * Of Go 1.16 on. Everything in it may be a lie, and is checked.
  */
@@ -51,5 +51,11 @@ enum go_frame {
 
 /* Of the function there; USUAL where that is not known. */
 enum go_frame go_table_frame(const struct go_table *table, uint64_t address);
+
+/*
+ * How far the stack pointer lies below where it was when the function began: runtime.funcspdelta().
+ * Of programs with 64-bit addresses. False: not known.
+ */
+bool go_table_stack(const struct go_table *table, uint64_t address, int32_t *ret_bytes);
 
 #endif

@@ -164,6 +164,11 @@ size_t jit_map_listed(struct jit_map *map)
 	return map->count;
 }
 
+bool jit_map_has(struct jit_map *map, uint64_t address)
+{
+	return jit_map_listed(map) && find(map, address);
+}
+
 const char *jit_map_find(struct jit_map *map, uint64_t address)
 {
 	if (map->pid)

@@ -2,7 +2,8 @@
 /*
  * Functions made at run time, as a JIT compiler lists them in /tmp/perf-PID.map (tools/perf's
  * Documentation/jit-interface.txt): lines of start, size (hexadecimal) and name. Node.js does with
- * --perf-basic-prof, Java with `jcmd PID Compiler.perfmap` (JDK 17 on) or an agent.
+ * --perf-basic-prof, Java with `jcmd PID Compiler.perfmap` (JDK 17 on) or an agent,
+ * Erlang with +JPperf true, .NET with DOTNET_PerfMapEnabled=1.
  */
 #ifndef DWELL_SYMBOL_JIT_MAP_H
 #define DWELL_SYMBOL_JIT_MAP_H
@@ -28,6 +29,9 @@ struct jit_map {
 
 /* How many functions are listed by now, at most so many times a second that it costs little. */
 size_t jit_map_listed(struct jit_map *map);
+
+/* Whether one is listed there; looks at the file as seldom as jit_map_listed(). */
+bool jit_map_has(struct jit_map *map, uint64_t address);
 
 /* NULL: not listed. Reads what has been appended to the file since. Valid until the next call. */
 const char *jit_map_find(struct jit_map *map, uint64_t address);

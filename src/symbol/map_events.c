@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/cpu_changes.h"
 
 /* Of each CPU; a power of two. An exec takes about a KiB. */
 #define RING_BYTES   (256 << 10)
@@ -30,6 +31,7 @@ struct map_events {
 	struct ring *rings;
 	size_t count, room;
 	int epoll;
+	struct cpu_changes changes;
 };
 
 /* The largest there is: a mapping with a path of PATH_MAX. */
@@ -94,6 +96,25 @@ static int add_ring(struct map_events *events, int cpu)
 	return 0;
 }
 
+static void release_rings(struct map_events *events)
+{
+	for (size_t i = 0; i < events->count; i++) {
+		munmap(events->rings[i].head, (size_t)sysconf(_SC_PAGESIZE) + RING_BYTES);
+		close(events->rings[i].fd);
+	}
+	events->count = 0;
+}
+
+static int add_rings(struct map_events *events)
+{
+	int result = 0;
+
+	cpu_changes_begin(&events->changes);
+	for (int cpu = 0; result == 0 && cpu < get_nprocs_conf(); cpu++)
+		result = add_ring(events, cpu);
+	return result;
+}
+
 struct map_events *map_events_open(void)
 {
 	struct map_events *events = calloc(1, sizeof(*events));
@@ -104,8 +125,8 @@ struct map_events *map_events_open(void)
 	events->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (events->epoll < 0)
 		result = -errno;
-	for (int cpu = 0; result == 0 && cpu < get_nprocs_conf(); cpu++)
-		result = add_ring(events, cpu);
+	if (result == 0)
+		result = add_rings(events);
 	if (result == 0)
 		return events;
 	map_events_close(events);
@@ -116,10 +137,7 @@ void map_events_close(struct map_events *events)
 {
 	if (!events)
 		return;
-	for (size_t i = 0; i < events->count; i++) {
-		munmap(events->rings[i].head, (size_t)sysconf(_SC_PAGESIZE) + RING_BYTES);
-		close(events->rings[i].fd);
-	}
+	release_rings(events);
 	free(events->rings);
 	if (events->epoll >= 0)
 		close(events->epoll);
@@ -193,15 +211,30 @@ static void take(struct map_history *history, const union record *record, uint64
 			map_history_exit(history, record->task.pid, time_ns);
 		break;
 	case PERF_RECORD_LOST:
-		map_history_forget(history);
+		map_history_forget(history, time_ns);
 		break;
 	}
+}
+
+/* Where that fails the next look tries again; until then nothing is known. */
+static void follow_cpus(struct map_events *events, struct map_history *history)
+{
+	if (!cpu_changes_came(&events->changes))
+		return;
+	release_rings(events);
+	if (add_rings(events) < 0) {
+		release_rings(events);
+		events->changes.online[0] = '\0';
+	}
+	map_history_forget(history, clock_monotonic_ns());
 }
 
 void map_events_read(struct map_events *events, struct map_history *history)
 {
 	uint64_t until_ns = clock_monotonic_ns() - MAP_EVENTS_SETTLED_NS;
 	static union record record;
+
+	follow_cpus(events, history);
 
 	for (;;) {
 		struct ring *next = NULL;

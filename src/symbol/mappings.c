@@ -95,17 +95,31 @@ static void begin_at(struct mapping *mapping, uint64_t start)
 	mapping->start = start;
 }
 
+/* The first that ends behind an address. */
+static size_t find_place(const struct mappings *mappings, uint64_t address)
+{
+	size_t low = 0, high = mappings->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (mappings->items[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 int mappings_overlay(struct mappings *mappings, const struct mapping *mapping)
 {
-	size_t place = 0;
+	size_t place = find_place(mappings, mapping->start);
 
 	while (place < mappings->count && mappings->items[place].start < mapping->end) {
 		struct mapping *old = &mappings->items[place];
 		struct mapping rest = *old;
 
-		if (old->end <= mapping->start) {
-			place++;
-		} else if (old->start < mapping->start && old->end > mapping->end) {
+		if (old->start < mapping->start && old->end > mapping->end) {
 			begin_at(&rest, mapping->end);
 			if (insert(mappings, place + 1, rest) < 0)
 				return -ENOMEM;
@@ -152,6 +166,20 @@ static void find_subvolume(struct mapping *mapping, uint32_t pid)
 		whole[count++ % ARRAY_SIZE(whole)] = device;
 }
 
+/* Closes the descriptor. 0 or -ENOMEM. */
+static int load(struct mappings *mappings, int fd, uint32_t pid, uint64_t time_ns)
+{
+	cleanup_file FILE *file = file_reading(fd);
+
+	if (!file || mappings_read(mappings, file) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < mappings->count; i++)
+		mappings->items[i].time_ns = time_ns;
+	for (size_t i = 0; i < mappings->count; i++)
+		find_subvolume(&mappings->items[i], pid);
+	return 0;
+}
+
 int mappings_load(struct mappings *mappings, uint32_t pid, uint64_t time_ns)
 {
 	struct mappings loaded = {0};
@@ -159,11 +187,7 @@ int mappings_load(struct mappings *mappings, uint32_t pid, uint64_t time_ns)
 
 	if (fd < 0)
 		return fd == -ENOENT ? -ESRCH : fd;
-	cleanup_file FILE *file = file_reading(fd);
-
-	if (!file)
-		return -ENOMEM;
-	result = mappings_read(&loaded, file);
+	result = load(&loaded, fd, pid, time_ns);
 	/* one that has ended, and waits for its parent, has none */
 	if (result == 0 && !loaded.count)
 		result = -ESRCH;
@@ -171,12 +195,26 @@ int mappings_load(struct mappings *mappings, uint32_t pid, uint64_t time_ns)
 		mappings_release(&loaded);
 		return result;
 	}
-	for (size_t i = 0; i < loaded.count; i++)
-		loaded.items[i].time_ns = time_ns;
-	for (size_t i = 0; i < loaded.count; i++)
-		find_subvolume(&loaded.items[i], pid);
 	mappings_release(mappings);
 	*mappings = loaded;
+	return 0;
+}
+
+int mappings_move(struct mappings *mappings, uint32_t pid, uint64_t from_ns, uint64_t time_ns)
+{
+	cleanup_mappings struct mappings different = {0};
+	int fd = opener_maps_differences(pid, from_ns, time_ns);
+
+	if (fd < 0)
+		return -ENOENT;
+	if (load(&different, fd, pid, time_ns) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < different.count; i++)
+		if (mappings_overlay(mappings, &different.items[i]) < 0)
+			return -ENOMEM;
+	/* all of it was there then, and the history may no longer know what was before */
+	for (size_t i = 0; i < mappings->count; i++)
+		mappings->items[i].time_ns = time_ns;
 	return 0;
 }
 
@@ -189,18 +227,10 @@ void mappings_release(struct mappings *mappings)
 
 const struct mapping *mappings_find(const struct mappings *mappings, uint64_t address)
 {
-	size_t low = 0, high = mappings->count;
+	size_t place = find_place(mappings, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (mappings->items[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < mappings->count && mappings->items[low].start <= address
-		       ? &mappings->items[low]
+	return place < mappings->count && mappings->items[place].start <= address
+		       ? &mappings->items[place]
 		       : NULL;
 }
 

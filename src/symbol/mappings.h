@@ -47,6 +47,13 @@ int mappings_overlay(struct mappings *mappings, const struct mapping *mapping) m
  * negative errno, and then the mappings are as they were; -ESRCH: it has ended, or is the kernel's.
  */
 int mappings_load(struct mappings *mappings, uint32_t pid, uint64_t time_ns) must_check;
+
+/*
+ * Those that were read as of `from_ns` become those of another time, by what differs alone. 0,
+ * -ENOENT: that is not known, and they are as they were; or -ENOMEM.
+ */
+int mappings_move(struct mappings *mappings, uint32_t pid, uint64_t from_ns,
+		  uint64_t time_ns) must_check;
 void mappings_release(struct mappings *mappings);
 #define cleanup_mappings cleanup(mappings_release)
 

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <link.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/file.h"
 #include "symbol/opener.h"
 
@@ -61,29 +63,53 @@ struct known *module_known(struct module *module, uint64_t address)
 	return slot(module, address + 1);
 }
 
+/* NULL: no ELF file. `fd` stays the caller's. */
+static struct object *open_object(int fd)
+{
+	struct object *object;
+	int its = dup(fd);
+
+	return its >= 0 && object_open(&object, its) >= 0 ? object : NULL;
+}
+
+/* The module's own file is open, if it can be. */
+static void take_symbols(struct module *module, int fd, uint32_t pid)
+{
+	char build_id[BUILD_ID_BYTES] = "";
+
+	module->names = open_object(fd);
+	if (module->names)
+		object_build_id(module->names, build_id);
+	module->has_other_symbols =
+		*build_id && *module->build_id && strcmp(build_id, module->build_id) != 0;
+	if (!module->has_other_symbols) {
+		module->info = debug_info_open(fd, NULL, pid);
+		return;
+	}
+	object_free(module->names);
+	module->names = NULL;
+}
+
 void module_open(struct module *module, const struct mapping *mapping, uint32_t pid,
 		 const char *symbols)
 {
-	int fd = mapping_open(mapping, pid);
-	int symbols_fd = module->executable && symbols ? opener_symbols() : -1;
+	cleanup_close int fd = mapping_open(mapping, pid);
+	cleanup_close int symbols_fd = module->executable && symbols ? opener_symbols() : -1;
 
 	module->asked = pid;
 	module->asked_ns = mapping->time_ns;
 	module->may_never_answer = fd == -EREMOTE;
-	if (symbols_fd >= 0) {
-		module->info = debug_info_open(symbols_fd, NULL, pid);
-		if (object_open(&module->names, symbols_fd) < 0)
-			module->names = NULL;
-	}
+	if (fd >= 0)
+		module->object = open_object(fd);
+	module->is_no_program = fd >= 0 && !module->object;
+	if (module->object)
+		object_build_id(module->object, module->build_id);
+	if (symbols_fd >= 0)
+		take_symbols(module, symbols_fd, pid);
 	if (fd < 0)
 		return;
 	if (!module->info)
 		module->info = debug_info_open(fd, mapping, pid);
-	/* takes the descriptor over */
-	if (object_open(&module->object, fd) < 0)
-		module->object = NULL;
-	else
-		object_build_id(module->object, module->build_id);
 	if (module->info)
 		module->bytes = debug_info_bytes(module->info);
 }

@@ -15,7 +15,9 @@ struct module {
 	size_t root_bytes;	       /* so much of it names the root of its process; mostly 0 */
 	char build_id[BUILD_ID_BYTES]; /* "": none */
 	bool executable;	       /* the program itself */
+	bool is_no_program;	       /* the file was open, and is not an ELF file */
 	bool may_never_answer;	       /* so it is not read */
+	bool has_other_symbols;	       /* those that were given are of another build: not used */
 	bool is_past;		       /* its file has changed since: another one has its place */
 	uint64_t attachment;	       /* of the process for which that was looked at last */
 	uint32_t asked;	       /* the process by which it was opened last; 0: it is closed */
@@ -42,7 +44,7 @@ void module_release(struct module *module);
 
 /*
  * Of a process that has it mapped. `symbols`: a file with the symbols of the program itself, if it
- * has none; NULL: there is none.
+ * has none; NULL: there is none. Not used if both have build ids that differ.
  */
 void module_open(struct module *module, const struct mapping *mapping, uint32_t pid,
 		 const char *symbols);

@@ -234,14 +234,15 @@ const char *object_function_beside(struct object *object, uint64_t address, int 
 	return at >= 0 && at < (ptrdiff_t)table->count ? table->functions[at].name : NULL;
 }
 
-bool object_has_function(struct object *object, const char *name)
+bool object_function_named(struct object *object, const char *name, uint64_t *ret_start)
 {
-	const struct symbol_table *table = symbols_of(object);
+	const struct function *function;
 
-	for (size_t i = 0; i < table->count; i++)
-		if (!strcmp(table->functions[i].name, name))
-			return true;
-	return false;
+	(void)symbols_of(object);
+	function = symbol_table_named(&object->symbols, name);
+	if (function)
+		*ret_start = function->start;
+	return function;
 }
 
 uint64_t object_function_end(struct object *object, uint64_t address)
@@ -475,6 +476,22 @@ static bool is_entry(const struct object *object, uint64_t address)
 	       address - header.e_entry < ENTRY_BYTES;
 }
 
+/*
+ * A stripped Go program has no other table. The return address is what a call has put on the stack,
+ * or what the function has put there first of its frame, if it has one (arm64).
+ */
+static bool find_go_rule(struct object *object, uint64_t address, struct frame_rule *ret_rule)
+{
+	bool in_register = object->machine->link == object->machine->held;
+	int32_t bytes;
+
+	if (!go_table_stack(go_table_of(object), address, &bytes))
+		return false;
+	*ret_rule = in_register ? (struct frame_rule){.cfa_offset = bytes, .return_offset = -bytes}
+				: (struct frame_rule){.cfa_offset = bytes + 8, .return_offset = -8};
+	return true;
+}
+
 static bool find_rule(struct object *object, uint64_t address, struct frame_rule *ret_rule)
 {
 	/* a handler returns to its first instruction, and what is asked for is before that */
@@ -498,7 +515,10 @@ static bool find_rule(struct object *object, uint64_t address, struct frame_rule
 	}
 	if (!find_frame(eh_frame_of(object), address, &frame) &&
 	    !find_frame(debug_frame_of(object), address, &frame)) {
-		*ret_rule = (struct frame_rule){.outermost = is_entry(object, address)};
+		*ret_rule = (struct frame_rule){0};
+		if (find_go_rule(object, address, ret_rule))
+			return true;
+		ret_rule->outermost = is_entry(object, address);
 		return ret_rule->outermost;
 	}
 	found = describe(object->machine, frame, ret_rule);

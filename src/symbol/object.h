@@ -82,8 +82,8 @@ struct frame_rule {
 };
 
 /*
- * From .eh_frame, else .debug_frame; false if neither covers the address or the rule is of a kind
- * this structure cannot say. False with `signal`.
+ * From .eh_frame, else .debug_frame, else the table of a Go program; false if none covers the
+ * address or the rule is of a kind this structure cannot say. False with `signal`.
  */
 bool object_frame(struct object *object, uint64_t address, struct frame_rule *ret_rule);
 
@@ -116,8 +116,8 @@ size_t object_bytes(const struct object *object, uint64_t address, void *into, s
 /* The name of one so many functions further, by address, or with less than 0 before; NULL: none. */
 const char *object_function_beside(struct object *object, uint64_t address, int steps);
 
-/* Whether it has a function of that name. */
-bool object_has_function(struct object *object, const char *name);
+/* Where the function of a name begins; false: there is none. */
+bool object_function_named(struct object *object, const char *name, uint64_t *ret_start);
 
 /* Where the function that covers the address ends; 0: none does. */
 uint64_t object_function_end(struct object *object, uint64_t address);

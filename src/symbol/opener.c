@@ -94,6 +94,15 @@ int opener_maps(uint32_t pid, uint64_t time_ns)
 		0);
 }
 
+int opener_maps_differences(uint32_t pid, uint64_t from_ns, uint64_t time_ns)
+{
+	return ask_for_file((struct opener_request){.kind = OPEN_MAPS_DIFFERENCES,
+						    .pid = pid,
+						    .time_ns = time_ns,
+						    .start = from_ns},
+			    NULL, 0);
+}
+
 /* An answer of eight bytes; 0: there is none. */
 static uint64_t ask_for_number(struct opener_request request)
 {
@@ -107,10 +116,17 @@ static uint64_t ask_for_number(struct opener_request request)
 	return number;
 }
 
-uint64_t opener_changed(uint32_t pid, uint64_t since_ns)
+struct opener_unchanged opener_unchanged(uint32_t pid, uint64_t time_ns)
 {
-	return ask_for_number(
-		(struct opener_request){.kind = READ_CHANGED, .pid = pid, .time_ns = since_ns});
+	struct opener_request request = {.kind = READ_UNCHANGED, .pid = pid, .time_ns = time_ns};
+	static uint8_t reply[HELPER_REPLY_BYTES];
+	struct opener_unchanged unchanged = {0};
+	size_t length;
+	int fd, result = ask(&request, 0, reply, &length, &fd);
+
+	if (result == 0 && length == sizeof(unchanged))
+		memcpy(&unchanged, reply, sizeof(unchanged));
+	return unchanged;
 }
 
 uint64_t opener_changed_groups(uint64_t since_ns, uint8_t ret_bits[OPENER_GROUPS / 8])

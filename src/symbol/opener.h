@@ -26,13 +26,24 @@ void opener_follow_processes(void);
 
 /* Each opens for reading. The descriptor, or a negative errno. */
 int opener_maps(uint32_t pid, uint64_t time_ns) must_check; /* as /proc/PID/maps; code alone */
-int opener_kernel_symbols(void) must_check;		    /* /proc/kallsyms */
+/*
+ * The same of what differs in the map at `time_ns` from the map at `from_ns`; a mapping without a
+ * path: nothing is known there. -ENOENT: not known, and the whole is to be read.
+ */
+int opener_maps_differences(uint32_t pid, uint64_t from_ns, uint64_t time_ns) must_check;
+int opener_kernel_symbols(void) must_check; /* /proc/kallsyms */
 
 /*
- * When the process has mapped code of a file for the first time after `since_ns`; 0: it has not, or
- * no one follows it.
+ * From when to when the map of the process is what it was at a time: since_ns <= time_ns <
+ * until_ns. 0: since ever; it has not changed since then, or no one follows it.
  */
-uint64_t opener_changed(uint32_t pid, uint64_t since_ns) must_check;
+struct opener_unchanged {
+	uint64_t since_ns, until_ns;
+	uint64_t known_ns;     /* up to then */
+	uint64_t lost_ns;      /* until then, what was in the place of some of it is not; or 0 */
+	uint64_t changes_fast; /* whether files take the place of others */
+};
+struct opener_unchanged opener_unchanged(uint32_t pid, uint64_t time_ns) must_check;
 
 /* Processes by pid, modulo this. */
 #define OPENER_GROUPS 4096

@@ -8,6 +8,7 @@
 
 enum opener_kind {
 	OPEN_MAPS = 1,
+	OPEN_MAPS_DIFFERENCES,
 	OPEN_KERNEL_SYMBOLS,
 	OPEN_PROGRAM,
 	READ_PROGRAM_PATH,
@@ -21,15 +22,15 @@ enum opener_kind {
 	READ_MEMORY,
 	READ_STACK,
 	READ_WAIT,
-	READ_CHANGED,
+	READ_UNCHANGED,
 	READ_CHANGED_GROUPS,
 };
 
 /* Cut off behind its text. */
 struct opener_request {
-	uint32_t kind, pid; /* or tid */
-	uint64_t time_ns;   /* when that was; 0: now */
-	uint64_t start, end;
+	uint32_t kind, pid;	/* or tid */
+	uint64_t time_ns;	/* when that was; 0: now */
+	uint64_t start, end;	/* or another time */
 	uint32_t with_switches; /* of memory */
 	uint32_t text_bytes;
 	char text[PATH_MAX + 1];

@@ -141,7 +141,7 @@ static void map_file_path(char path[OPENER_PATH_BYTES], const struct opener_requ
 		 proc_living_thread(request->pid), request->start, request->end);
 }
 
-/* What the kernel says of the mapping: the helper is not asked. 0 or -errno. */
+/* What the kernel says of the mapping, or a part of it: the helper is not asked. 0 or -errno. */
 static int read_mapping(const struct opener_request *request, struct mapping *ret_mapping,
 			char **line)
 {
@@ -155,8 +155,8 @@ static int read_mapping(const struct opener_request *request, struct mapping *re
 	if (!file)
 		return -ENOMEM;
 	while (getline(line, &room, file) > 0)
-		if (mapping_parse(*line, ret_mapping) && ret_mapping->start == request->start &&
-		    ret_mapping->end == request->end)
+		if (mapping_parse(*line, ret_mapping) && ret_mapping->start <= request->start &&
+		    ret_mapping->end >= request->end)
 			return 0;
 	return -ENOENT;
 }
@@ -404,6 +404,7 @@ int opener_serve(const void *bytes, size_t length, void *reply, size_t *ret_leng
 {
 	static struct opener_request request;
 	bool with_path = false;
+	struct opener_unchanged unchanged;
 	uint64_t switches; /* or another answer of eight bytes */
 	int fd = -EINVAL;
 
@@ -419,6 +420,9 @@ int opener_serve(const void *bytes, size_t length, void *reply, size_t *ret_leng
 	case OPEN_MAPS:
 		fd = serve_maps(&request);
 		break;
+	case OPEN_MAPS_DIFFERENCES:
+		fd = past_maps_open_differences(request.pid, request.start, request.time_ns);
+		break;
 	case OPEN_KERNEL_SYMBOLS:
 		fd = open_path("/proc/kallsyms");
 		break;
@@ -426,10 +430,10 @@ int opener_serve(const void *bytes, size_t length, void *reply, size_t *ret_leng
 		fd = serve_program(&request, reply);
 		with_path = true;
 		break;
-	case READ_CHANGED:
-		switches = past_maps_changed(request.pid, request.time_ns);
-		memcpy(reply, &switches, sizeof(switches));
-		*ret_length = sizeof(switches);
+	case READ_UNCHANGED:
+		unchanged = past_maps_unchanged(request.pid, request.time_ns);
+		memcpy(reply, &unchanged, sizeof(unchanged));
+		*ret_length = sizeof(unchanged);
 		return 0;
 	case READ_CHANGED_GROUPS:
 		switches = past_maps_groups(request.time_ns, (uint8_t *)reply + sizeof(switches));

@@ -42,21 +42,46 @@ void opener_tend(void)
 	map_events_read(map_events, map_history);
 }
 
-bool past_maps_has(uint32_t pid, uint64_t time_ns)
+/* Then all is known that had happened by that time. */
+static void settle(uint64_t time_ns)
 {
 	const struct timespec settling = {.tv_nsec = MAP_EVENTS_SETTLED_NS};
 
-	if (!map_history || !time_ns)
-		return false;
 	if (clock_monotonic_ns() < time_ns + MAP_EVENTS_SETTLED_NS)
 		nanosleep(&settling, NULL);
 	map_events_read(map_events, map_history);
+}
+
+bool past_maps_has(uint32_t pid, uint64_t time_ns)
+{
+	if (!map_history || !time_ns)
+		return false;
+	settle(time_ns);
 	return !map_history_is_now(map_history, pid, time_ns);
 }
 
-uint64_t past_maps_changed(uint32_t pid, uint64_t since_ns)
+struct opener_unchanged past_maps_unchanged(uint32_t pid, uint64_t time_ns)
 {
-	return map_history ? map_history_changed(map_history, pid, since_ns) : 0;
+	struct opener_unchanged unchanged = {0};
+
+	if (!map_history)
+		return unchanged;
+	settle(time_ns);
+	unchanged.known_ns = clock_monotonic_ns() - MAP_EVENTS_SETTLED_NS;
+	unchanged.lost_ns = map_history_unchanged(map_history, pid, time_ns, &unchanged.since_ns,
+						  &unchanged.until_ns);
+	unchanged.changes_fast = map_history_has_now(map_history, pid);
+	return unchanged;
+}
+
+bool past_maps_changed(uint32_t pid, uint64_t time_ns)
+{
+	uint64_t since_ns, until_ns;
+
+	if (!map_history)
+		return false;
+	return map_history_unchanged(map_history, pid, time_ns, &since_ns, &until_ns) || until_ns ||
+	       map_history_has_now(map_history, pid);
 }
 
 uint64_t past_maps_groups(uint64_t since_ns, uint8_t *ret_bits)
@@ -70,47 +95,80 @@ uint64_t past_maps_groups(uint64_t since_ns, uint8_t *ret_bits)
 	return now_ns - MAP_EVENTS_SETTLED_NS;
 }
 
+static FILE *open_maps(uint32_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", proc_living_thread(pid));
+	return fopen(path, "re");
+}
+
 /* As map_history_now. */
 static int read_maps_now(void *data, uint32_t pid, struct mappings *mappings)
 {
 	uint64_t time_ns = clock_monotonic_ns();
-	char path[64];
+	cleanup_file FILE *file = open_maps(pid);
 	int result;
 
 	(void)data;
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", proc_living_thread(pid));
-	cleanup_file FILE *file = fopen(path, "re");
-
 	if (!file)
 		return -errno;
 	result = mappings_read(mappings, file);
-	map_events_read(map_events, map_history);
+	settle(clock_monotonic_ns());
 	return result < 0 || map_history_is_now(map_history, pid, time_ns) ? result : -ESRCH;
 }
 
-int past_maps_open(uint32_t pid, uint64_t time_ns)
+/* From now on its map is in the history, at whatever time. */
+static int adopt_maps_now(uint32_t pid)
 {
 	cleanup_mappings struct mappings mappings = {0};
-	int result = map_history_find(map_history, pid, time_ns, read_maps_now, NULL, &mappings);
-	int fd, copy;
+	int result = read_maps_now(NULL, pid, &mappings);
 
-	if (result < 0)
-		return result;
-	fd = file_in_memory("maps");
-	copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (result == 0)
+		map_history_adopt(map_history, pid, &mappings, clock_monotonic_ns());
+	return result == -ENOMEM ? result : 0;
+}
+
+/* As /proc/PID/maps would have them. The descriptor, or a negative errno. */
+static int write_maps(const struct mappings *mappings)
+{
+	int fd = file_in_memory("maps");
+	int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	cleanup_file FILE *file = copy < 0 ? NULL : fdopen(copy, "w");
 
 	if (!file) {
 		cleanup_close_fd(&fd);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < mappings.count; i++)
-		mapping_write(&mappings.items[i], file);
+	for (size_t i = 0; i < mappings->count; i++)
+		mapping_write(&mappings->items[i], file);
 	if (fflush(file) || lseek(fd, 0, SEEK_SET) < 0) {
 		close(fd);
 		return -EIO;
 	}
 	return fd;
+}
+
+int past_maps_open(uint32_t pid, uint64_t time_ns)
+{
+	cleanup_mappings struct mappings mappings = {0};
+	uint32_t lacking = map_history_lacking(map_history, pid, time_ns);
+	int result = lacking ? adopt_maps_now(lacking) : 0;
+
+	if (result == 0)
+		result =
+			map_history_find(map_history, pid, time_ns, read_maps_now, NULL, &mappings);
+	return result < 0 ? result : write_maps(&mappings);
+}
+
+int past_maps_open_differences(uint32_t pid, uint64_t from_ns, uint64_t time_ns)
+{
+	cleanup_mappings struct mappings mappings = {0};
+	int result =
+		map_history ? map_history_differences(map_history, pid, from_ns, time_ns, &mappings)
+			    : -ENOENT;
+
+	return result < 0 ? result : write_maps(&mappings);
 }
 
 #define ANCESTORS_MAX 16

@@ -170,17 +170,23 @@ bool python_evaluates(const char *function)
 	return !strncmp(function, name, sizeof(name) - 1);
 }
 
-/* "/usr/lib/libpython3.11.so.1.0", "/usr/bin/python3.11": 11; 0: it is none. */
-static unsigned int minor_of(const char *path)
+/*
+ * "/usr/lib/libpython3.11.so.1.0", "/usr/bin/python3.11": 11; 0: it is none. One without an
+ * interpreter lock, "python3.13t", lays its objects out otherwise.
+ */
+static unsigned int minor_of(const char *path, bool *ret_is_free_threaded)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *at;
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	unsigned int minor;
+	char *end;
 
 	if (!strncmp(name, "lib", 3))
 		name += 3;
-	if (strncmp(name, "python3.", 8) != 0)
+	if (strncmp(name, "python3.", 8) != 0 || !isdigit((unsigned char)name[8]))
 		return 0;
-	at = name + 8;
-	return isdigit((unsigned char)*at) ? (unsigned int)strtoul(at, NULL, 10) : 0;
+	minor = (unsigned int)strtoul(name + 8, &end, 10);
+	*ret_is_free_threaded = *end == 't';
+	return minor;
 }
 
 static bool read_all(uint32_t tid, uint64_t address, void *into, size_t bytes)
@@ -220,20 +226,28 @@ static bool is_thread_pointer_self(void)
 }
 
 struct python *python_find(struct symbolizer *symbolizer, uint32_t pid,
-			   struct python_frames *frames)
+			   struct python_frames *frames, const char **ret_unread)
 {
+	bool is_free_threaded = false;
 	uint64_t runtime, code_type;
 	struct python *python;
 	const char *path;
 	unsigned int minor;
 
+	*ret_unread = NULL;
 	/* elsewhere pthread_self() is not the thread pointer, by which threads are found */
 	if (!is_thread_pointer_self() ||
-	    !symbolizer_variable(symbolizer, "python3.", "PyCode_Type", &code_type, &path) ||
-	    !symbolizer_variable(symbolizer, "python3.", "_PyRuntime", &runtime, &path))
+	    (!symbolizer_variable(symbolizer, "python3.", "PyCode_Type", &code_type, &path) &&
+	     !symbolizer_variable(symbolizer, "python2.", "PyCode_Type", &code_type, &path)))
 		return NULL;
-	minor = minor_of(path);
-	python = minor < MINOR_FIRST || minor > MINOR_LAST ? NULL : calloc(1, sizeof(*python));
+	minor = minor_of(path, &is_free_threaded);
+	/* Python 3.6 and older have no such structure */
+	if (minor < MINOR_FIRST || minor > MINOR_LAST || is_free_threaded ||
+	    !symbolizer_variable(symbolizer, "python3.", "_PyRuntime", &runtime, &path)) {
+		*ret_unread = path;
+		return NULL;
+	}
+	python = calloc(1, sizeof(*python));
 	if (!python)
 		return NULL;
 	python->pid = pid;

@@ -27,10 +27,12 @@ void python_frames_release(struct python_frames *frames);
 
 /*
  * Looks for an interpreter in the process that is selected. NULL: there is none, or none of a
- * version that is known, or no memory.
+ * version that is known, or no memory. *ret_unread: the file of one that is not known, which lives
+ * as long as the symbolizer; or NULL.
  */
+#define PYTHON_VERSIONS "3.8 to 3.13"
 struct python *python_find(struct symbolizer *symbolizer, uint32_t pid,
-			   struct python_frames *frames);
+			   struct python_frames *frames, const char **ret_unread);
 void python_free(struct python *python);
 
 /* Where its threads are; false: it has not begun yet. */

@@ -7,14 +7,16 @@
 
 #include "base/array.h"
 
-/* Global names before local aliases, larger before smaller, so that the first is the best. */
+/* Larger before smaller, global names before local aliases, so that the first is the best. */
 static int by_start(const void *left, const void *right)
 {
 	const struct function *a = left, *b = right;
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
-	return (a->end < b->end) - (a->end > b->end);
+	if (a->end != b->end)
+		return a->end > b->end ? -1 : 1;
+	return a->is_local - b->is_local;
 }
 
 static void sort(struct function *items, size_t count)
@@ -109,6 +111,7 @@ static void take(struct symbol_table *table, Elf *elf, const GElf_Sym *symbol, c
 			.start = symbol->st_value,
 			.end = symbol->st_value + symbol->st_size,
 			.limit = symbol->st_size ? 0 : section_end(elf, symbol, false),
+			.is_local = GELF_ST_BIND(symbol->st_info) == STB_LOCAL,
 			.name = name,
 		};
 		break;
@@ -226,7 +229,47 @@ void symbol_table_release(struct symbol_table *table)
 {
 	free(table->functions);
 	free(table->labels);
+	free(table->by_name);
 	*table = (struct symbol_table){.count = 0};
+}
+
+static int by_name(const void *left, const void *right)
+{
+	const struct function *const *a = left, *const *b = right;
+	int order = strcmp((*a)->name, (*b)->name);
+
+	/* in the order of their addresses, as they are in the table */
+	return order ? order : (*a > *b) - (*a < *b);
+}
+
+static void index_names(struct symbol_table *table)
+{
+	table->by_name = calloc(table->count + 1, sizeof(*table->by_name));
+	for (size_t i = 0; table->by_name && i < table->count; i++)
+		if (table->functions[i].name)
+			table->by_name[table->named_count++] = &table->functions[i];
+	if (table->by_name)
+		qsort(table->by_name, table->named_count, sizeof(*table->by_name), by_name);
+}
+
+const struct function *symbol_table_named(struct symbol_table *table, const char *name)
+{
+	size_t first = 0, end;
+
+	if (!table->by_name)
+		index_names(table);
+	end = table->named_count;
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+
+		if (strcmp(table->by_name[middle]->name, name) < 0)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first < table->named_count && !strcmp(table->by_name[first]->name, name)
+		       ? table->by_name[first]
+		       : NULL;
 }
 
 /* Of one table. */

@@ -11,6 +11,7 @@
 struct function {
 	uint64_t start, end;
 	uint64_t limit;	  /* without a size: the end of its section; else 0 */
+	bool is_local;	  /* to the file, as names are that a library has for itself */
 	const char *name; /* as long as the ELF file; NULL: of data between code */
 };
 
@@ -21,6 +22,8 @@ struct symbol_table {
 	/* what else has an address in code, outside of functions that have a size */
 	struct function *labels;
 	size_t label_count, label_room;
+	const struct function **by_name; /* those that have one; NULL: none was looked for yet */
+	size_t named_count;
 };
 
 struct symbol_table symbol_table_read(Elf *elf);
@@ -32,6 +35,9 @@ const struct function *symbol_table_function(const struct symbol_table *table, u
 /* Of the function there, or of the last label before the address, if that is nearer; NULL: neither.
  */
 const char *symbol_table_name(const struct symbol_table *table, uint64_t address);
+
+/* The first of that name; NULL: there is none. The table is put in order when it is first asked. */
+const struct function *symbol_table_named(struct symbol_table *table, const char *name);
 
 /* Address of a variable by its name, in either table; false: there is none. */
 bool symbol_table_variable(Elf *elf, const char *name, uint64_t *ret_address);

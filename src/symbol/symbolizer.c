@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE /* asprintf */
 #include "symbol/symbolizer.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
 #include "symbol/code.h"
 #include "symbol/debug_info.h"
-#include "symbol/demangle.h"
 #include "symbol/jit_map.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/module.h"
+#include "symbol/module_frame.h"
 #include "symbol/program.h"
 
 /* What addresses mean in a process. */
@@ -57,6 +51,7 @@ struct symbolizer {
 	uint64_t open_bytes;	 /* of their files */
 	const char *other_build; /* path of a module; NULL: none */
 	const char *unanswered;	 /* likewise */
+	const char *unsymboled;	 /* likewise */
 	char *program_32_bit;	 /* its path; NULL: none */
 	const char *symbols;	 /* file with the symbols of the program; NULL: its own */
 	/* Of `nowhere` in programs that are gone: frames that were given out live on. */
@@ -192,6 +187,13 @@ static void note_32_bit(struct symbolizer *symbolizer)
 		symbolizer->program_32_bit = strdup(space->program);
 }
 
+/* Other code may be at the addresses of some of it. */
+static void begin_map(struct symbolizer *symbolizer)
+{
+	code_calls_clear(&symbolizer->space->calls);
+	symbolizer->space->attachment = ++symbolizer->attachments;
+}
+
 int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid, uint64_t time_ns)
 {
 	char program[OPENER_PATH_BYTES];
@@ -212,14 +214,28 @@ int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid, uint64_t time
 	kept = strdup(program);
 	if (!kept)
 		return -ENOMEM;
-	/* other code may be at the addresses of some of it */
-	code_calls_clear(&symbolizer->space->calls);
+	begin_map(symbolizer);
 	free(symbolizer->space->program);
 	symbolizer->space->program = kept;
 	symbolizer->space->unread = 0;
-	symbolizer->space->attachment = ++symbolizer->attachments;
 	note_32_bit(symbolizer);
 	return 0;
+}
+
+int symbolizer_move(struct symbolizer *symbolizer, uint32_t pid, uint64_t from_ns, uint64_t time_ns)
+{
+	int result = symbolizer_select(symbolizer, pid)
+			     ? mappings_move(&symbolizer->space->mappings, pid, from_ns, time_ns)
+			     : -ENOENT;
+
+	if (result == 0)
+		begin_map(symbolizer);
+	return result;
+}
+
+const char *symbolizer_program(const struct symbolizer *symbolizer)
+{
+	return symbolizer->space ? symbolizer->space->program : NULL;
 }
 
 int symbolizer_forget(struct symbolizer *symbolizer, uint32_t pid)
@@ -249,6 +265,8 @@ open_files(struct symbolizer *symbolizer, struct module *module, const struct ma
 		symbolizer->other_build = module->path;
 	if (!symbolizer->unanswered && module->may_never_answer)
 		symbolizer->unanswered = module->path;
+	if (!symbolizer->unsymboled && module->has_other_symbols)
+		symbolizer->unsymboled = module->path;
 	close_unused(symbolizer);
 }
 
@@ -325,132 +343,6 @@ static struct module *find_module(struct symbolizer *symbolizer, const struct ma
 	return module;
 }
 
-/* `libfoo.so+0x12`, of its function where that is known, or the bare address of code without a
- * file. */
-static char *offset_name(const struct module *module, uint64_t address)
-{
-	const char *slash = strrchr(module->path, '/');
-	char text[320];
-
-	uint64_t start;
-
-	if (module->object && object_function_start(module->object, address, &start))
-		address = start;
-	if (*module->path && module->inode)
-		snprintf(text, sizeof(text), "%.256s+0x%" PRIx64, slash ? slash + 1 : module->path,
-			 address);
-	else
-		snprintf(text, sizeof(text), "0x%" PRIx64, address);
-	return strdup(text);
-}
-
-/* As gdb and objdump call an entry of the linkage table. */
-static char *stub_name(const char *function)
-{
-	cleanup_free char *name = demangle(function);
-	char *text;
-
-	return name && asprintf(&text, "%s@plt", name) >= 0 ? text : NULL;
-}
-
-/* Functions of one file of a C library that other files, or other C libraries, do not know. */
-#define NEIGHBORS_MAX 16
-
-/* Whether the function at an address lies between those of the C library. */
-static bool is_among_c_library(struct object *object, uint64_t address)
-{
-	for (int side = -1; side <= 1; side += 2) {
-		int verdict = 0;
-
-		for (int i = 1; i <= NEIGHBORS_MAX && !verdict; i++) {
-			const char *name = object_function_beside(object, address, side * i);
-
-			verdict = name ? frame_kind_of_neighbor(name) : -1;
-		}
-		if (verdict <= 0)
-			return false;
-	}
-	return true;
-}
-
-/*
- * Whether code without debug information is the C library's that is a part of the program. musl's
- * has no unwind tables either, where it has no names.
- */
-static bool is_c_library(const struct module *module, const struct symbol_frame *frame,
-			 uint64_t address)
-{
-	struct frame_rule rule;
-
-	if (!module->executable || !module->object || !frame->function ||
-	    !object_is_static(module->object))
-		return false;
-	if (!frame->named)
-		return !object_frame(module->object, address, &rule) || rule.outermost;
-	return frame_kind_is_c_library(frame->function) ||
-	       (!strchr(frame->function, ':') && is_among_c_library(module->object, address));
-}
-
-static bool has_ocaml(struct module *module)
-{
-	struct object *names = module->names ? module->names : module->object;
-
-	if (!module->is_asked_for_ocaml)
-		module->has_ocaml = names && object_has_function(names, "caml_start_program");
-	module->is_asked_for_ocaml = true;
-	return module->has_ocaml;
-}
-
-/* What OCaml's libraries have in C is a part of each program; FRAME_KIND_UNKNOWN: none of it. */
-static enum frame_kind kind_of_ocaml_stub(struct module *module, const struct symbol_frame *frame)
-{
-	enum frame_kind kind = module->executable && frame->named
-				       ? frame_kind_of_ocaml_stub(frame->function)
-				       : FRAME_KIND_UNKNOWN;
-
-	return kind != FRAME_KIND_UNKNOWN && has_ocaml(module) ? kind : FRAME_KIND_UNKNOWN;
-}
-
-/* `file`: the function's, not of what may be inlined into it. */
-static enum frame_kind kind_of_frame(const struct symbolizer *symbolizer, struct module *module,
-				     const struct symbol_frame *frame, const char *file,
-				     uint64_t address)
-{
-	enum frame_kind kind;
-
-	if (!strcmp(module->path, "[kernel]"))
-		return FRAME_KIND_KERNEL;
-	if (!file && is_c_library(module, frame, address))
-		return FRAME_KIND_SYSTEM;
-	if (!frame->function || (!frame->named && !*module->path))
-		return FRAME_KIND_UNKNOWN;
-	kind = kind_of_ocaml_stub(module, frame);
-	return kind != FRAME_KIND_UNKNOWN
-		       ? kind
-		       : frame_kind_of(frame->function, file, module->path + module->root_bytes,
-				       module->executable, symbolizer->runtimes);
-}
-
-/* One frame from what is known of it; 0 or -ENOMEM. */
-static int set_frame(const struct symbolizer *symbolizer, struct symbol_frame *frame,
-		     struct module *module, uint64_t address, const struct source_frame *source)
-{
-	frame->named = source->function;
-	frame->function = source->is_stub    ? stub_name(source->function)
-			  : source->function ? demangle(source->function)
-					     : offset_name(module, address);
-	frame->file = source->file ? strdup(source->file) : NULL;
-	frame->line = source->line;
-	frame->inlined = source->inlined;
-	frame->module = module->path;
-	frame->build_id = *module->build_id ? module->build_id : NULL;
-	frame->kind = source->is_stub
-			      ? FRAME_KIND_STANDARD
-			      : kind_of_frame(symbolizer, module, frame,
-					      source->is_bare ? NULL : frame->file, address);
-	return frame->function && (frame->file || !source->file) ? 0 : -ENOMEM;
-}
-
 /* By the symbol table, or by what makes code at run time. */
 static const char *function_at(struct symbolizer *symbolizer, struct module *module,
 			       uint64_t address)
@@ -493,9 +385,13 @@ static int look_up(struct symbolizer *symbolizer, struct module *module, uint64_
 	}
 	if (!count)
 		source[count++] = (struct source_frame){.function = NULL};
-	/* it has none in the DWARF, or that is in another file */
-	if (!source[count - 1].function)
-		source[count - 1].function = function_at(symbolizer, module, address);
+	/* it has none in the DWARF, or that is in another file, or only one for itself */
+	if (!source[count - 1].function || module_name_is_hidden(source[count - 1].function)) {
+		const char *name = function_at(symbolizer, module, address);
+
+		if (name)
+			source[count - 1].function = name;
+	}
 	if (!source[count - 1].function && module->object) {
 		source[count - 1].function = object_stub(module->object, address);
 		source[count - 1].is_stub = source[count - 1].function;
@@ -505,7 +401,8 @@ static int look_up(struct symbolizer *symbolizer, struct module *module, uint64_
 		return -ENOMEM;
 	known->count = (unsigned int)count;
 	for (int i = 0; i < count; i++) {
-		if (set_frame(symbolizer, &known->frames[i], module, address, &source[i]) < 0) {
+		if (module_frame(module, address, &source[i], symbolizer->runtimes,
+				 &known->frames[i]) < 0) {
 			symbol_frames_free(known->frames, known->count);
 			known->frames = NULL;
 			return -ENOMEM;
@@ -592,6 +489,26 @@ static int find_in(struct symbolizer *symbolizer, struct module *module, uint64_
 	return 0;
 }
 
+static bool has_no_name(const struct mapping *mapping)
+{
+	static const char gone[] = " (deleted)";
+	size_t length = strlen(mapping->path);
+
+	return length >= sizeof(gone) - 1 &&
+	       !strcmp(mapping->path + length - sizeof(gone) + 1, gone);
+}
+
+/*
+ * A compiler at run time may keep its code in a file without a name, to map it twice (Erlang and
+ * .NET in a memfd), and may list what others have compiled before in a file of theirs (.NET).
+ */
+static bool is_made_at_run_time(const struct symbolizer *symbolizer, const struct module *module,
+				const struct mapping *mapping, uint64_t address)
+{
+	return module->is_no_program &&
+	       (has_no_name(mapping) || jit_map_has(&symbolizer->space->jit, address));
+}
+
 int symbolizer_find(struct symbolizer *symbolizer, uint64_t address, bool call,
 		    struct symbol *ret_symbol)
 {
@@ -603,6 +520,8 @@ int symbolizer_find(struct symbolizer *symbolizer, uint64_t address, bool call,
 		address--;
 	mapping = mappings_find(&symbolizer->space->mappings, address);
 	module = find_module(symbolizer, mapping);
+	if (module && is_made_at_run_time(symbolizer, module, mapping, address))
+		module = &symbolizer->space->nowhere;
 	return module ? find_in(symbolizer, module, address_in(module, mapping, address),
 				ret_symbol)
 		      : -ENOMEM;
@@ -630,6 +549,11 @@ int symbolizer_find_kernel(struct symbolizer *symbolizer, uint64_t address,
 const char *symbolizer_other_build(const struct symbolizer *symbolizer)
 {
 	return symbolizer->other_build;
+}
+
+const char *symbolizer_unsymboled(const struct symbolizer *symbolizer)
+{
+	return symbolizer->unsymboled;
 }
 
 const char *symbolizer_unanswered(const struct symbolizer *symbolizer)

@@ -54,10 +54,20 @@ void symbolizer_take_symbols(struct symbolizer *symbolizer, const char *path);
 int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid, uint64_t time_ns) must_check;
 
 /*
+ * The same of one whose map was read as of `from_ns`, by what differs. 0, -ENOENT: that is not
+ * known, and its map is as it was; or -ENOMEM.
+ */
+int symbolizer_move(struct symbolizer *symbolizer, uint32_t pid, uint64_t from_ns,
+		    uint64_t time_ns) must_check;
+
+/*
  * The next addresses are of this process, as its memory map was when it was read last. False: it
  * was not, or so many others have been read since that it is forgotten.
  */
 bool symbolizer_select(struct symbolizer *symbolizer, uint32_t pid) must_check;
+
+/* Of the one that is selected; NULL: not known. Valid until the next attach. */
+const char *symbolizer_program(const struct symbolizer *symbolizer);
 
 /* The process has another program now: selects it, with nothing mapped. 0 or -ENOMEM. */
 int symbolizer_forget(struct symbolizer *symbolizer, uint32_t pid) must_check;
@@ -70,6 +80,9 @@ int symbolizer_preload(struct symbolizer *symbolizer) must_check;
 
 /* The first file that has been opened with debug_info_other_build(); NULL: none. */
 const char *symbolizer_other_build(const struct symbolizer *symbolizer);
+
+/* The first program of another build than the file with its symbols; NULL: none. */
+const char *symbolizer_unsymboled(const struct symbolizer *symbolizer);
 
 /* The first file that was not read as it may never answer (symbol/foreign.h); NULL: none. */
 const char *symbolizer_unanswered(const struct symbolizer *symbolizer);

@@ -98,13 +98,53 @@ static size_t read_answer(char *into, size_t room)
 	return used;
 }
 
-bool background_is_light(void)
+/* Behind the sequence that begins there, or what there is of it. */
+static size_t after_sequence(const char *answer, size_t length, size_t at)
+{
+	char kind = at + 1 < length ? answer[at + 1] : '[';
+	bool is_string = kind == ']';
+
+	/* a key alone, or a letter with Alt */
+	if (!strchr("[O]", kind))
+		return at + (kind == 27 ? 1 : 2);
+	at += 2;
+	/* OSC: to BEL, or ESC \; CSI: to its final byte */
+	while (at < length && is_string && answer[at] != '\a' && answer[at] != '\033')
+		at++;
+	if (is_string)
+		return at < length && answer[at] == '\033' ? at + 2 : at + 1;
+	while (at < length && (unsigned char)answer[at] < '@')
+		at++;
+	return at + 1;
+}
+
+void background_typed(struct typed_ahead *ret_ahead, const char *answer, size_t length)
+{
+	size_t at = 0;
+
+	ret_ahead->count = 0;
+	while (at < length) {
+		unsigned char byte = (unsigned char)answer[at];
+
+		if (byte == 27) {
+			at = after_sequence(answer, length, at);
+			continue;
+		}
+		/* other letters than ASCII's are no keys of the screens */
+		if (byte && byte < 128 && ret_ahead->count < sizeof(ret_ahead->bytes))
+			ret_ahead->bytes[ret_ahead->count++] = answer[at];
+		at++;
+	}
+}
+
+bool background_is_light(struct typed_ahead *ret_ahead)
 {
 	struct termios before, raw;
 	char answer[256];
 	size_t length = 0;
 	int light = -1;
 
+	ret_ahead->count = 0;
 	if (tcgetattr(STDIN_FILENO, &before) < 0)
 		return environment_is_light();
 	raw = before;
@@ -115,6 +155,7 @@ bool background_is_light(void)
 	if (write(STDOUT_FILENO, QUESTION, strlen(QUESTION)) > 0)
 		length = read_answer(answer, sizeof(answer));
 	tcsetattr(STDIN_FILENO, TCSANOW, &before);
+	background_typed(ret_ahead, answer, length);
 	light = background_parse(answer, length);
 	return light < 0 ? environment_is_light() : light > 0;
 }

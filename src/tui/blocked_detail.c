@@ -24,6 +24,26 @@ static int next_row(struct page *page)
 	return line >= 0 && line < page->room ? page->first + line : -1;
 }
 
+/* In as many lines as it takes. */
+static void draw_hint(struct page *page, const char *text)
+{
+	int columns = page->canvas->columns - 4;
+	cleanup(output_release) struct output lines = {.fd = -1};
+
+	if (columns <= 0 || output_init(&lines, -1) < 0)
+		return;
+	text_wrapped(&lines, text, 0, (size_t)columns);
+	output_char(&lines, '\0');
+	if (lines.error)
+		return;
+	for (char *line = lines.buffer, *end; line; line = end) {
+		end = strchr(line, '\n');
+		if (end)
+			*end++ = '\0';
+		canvas_text(page->canvas, next_row(page), 2, columns, ROLE_DIM, line);
+	}
+}
+
 static enum role role_of_frame(const struct frame *frame)
 {
 	switch (frame->kind) {
@@ -214,8 +234,7 @@ static void draw_hotspot(struct page *page, const struct blocked_screen *screen,
 	next_row(page);
 	draw_stack(page, stalls, hotspot->stack, "STACK of the longest");
 	if (stalls_lack_names(stalls, hotspot->stack))
-		canvas_text(page->canvas, next_row(page), 2, page->canvas->columns - 2, ROLE_DIM,
-			    MADE_AT_RUN_TIME_HINT);
+		draw_hint(page, MADE_AT_RUN_TIME_HINT);
 }
 
 static void draw_states(struct page *page, const struct stall_worker *worker)
@@ -256,7 +275,7 @@ static void draw_worker(struct page *page, const struct blocked_screen *screen,
 	canvas_format(page->canvas, next_row(page), 0, page->canvas->columns, ROLE_TITLE,
 		      "worker %u %s", worker->last.tid, comm);
 	canvas_format(page->canvas, next_row(page), 0, page->canvas->columns, ROLE_NORMAL,
-		      "%llu %s, %llu stall%s, longest %s; found by %s",
+		      "%llu %s, %llu stall%s, longest %s; known as a worker by %s",
 		      (unsigned long long)worker->spans,
 		      worker->last.kind == WIRE_SPAN_TURN ? "turns" : "polls",
 		      (unsigned long long)worker->stalls, text_plural(worker->stalls), longest,

@@ -66,7 +66,7 @@ static int page(const struct blocked_screen *screen)
 						      : screen->worker_lines;
 
 	if (screen->base.help)
-		return HELP_PAGE;
+		return screen->base.help_page;
 	return lines > 1 ? lines - 1 : 1;
 }
 
@@ -145,6 +145,10 @@ ACTION(inspect)
 {
 	if (screen->shows_tasks && screen->focus == FOCUS_HOTSPOTS)
 		return show_stalls(screen);
+	if (!screen->detail && !blocked_selected(screen) && screen->focus == FOCUS_HOTSPOTS) {
+		screen_base_message(&screen->base, "no stall is selected; Tab goes to the workers");
+		return SCREEN_REDRAW;
+	}
 	screen->detail = !screen->detail;
 	screen->detail_offset = 0;
 	return SCREEN_REDRAW;
@@ -291,6 +295,8 @@ static const struct binding items[] = {
 	{"", NULL, "", KEY_KIND_CHANGES_PROCESS, NULL, screen_base_changes_process, 0},
 	{"? h F1", "help", "this list, or back", KEY_KIND_CHARACTER, "?h", screen_base_help,
 	 BINDING_KEPT | BINDING_LAST},
+	{"Ctrl-L", NULL, "draw the screen again, over what others have written there",
+	 KEY_KIND_CHARACTER, "\f", screen_base_repaint, 0},
 	{"q F10", "quit", "end", KEY_KIND_CHARACTER, "qQ\003", screen_base_quit, BINDING_KEPT},
 };
 

@@ -20,6 +20,8 @@
 #define LABEL_MAX	  56
 #define SHARE_BAR	  10
 
+#define WHO_MIN		  32
+
 /* Which columns of the hotspots there is room for; 0 = not shown. */
 struct hotspot_layout {
 	int label, place, cause;
@@ -158,7 +160,9 @@ static void draw_hotspot(const struct blocked_screen *screen, struct canvas *can
 		at += layout->place;
 	}
 	blocked_cause(cause, hotspot->cause, hotspot->site);
-	canvas_text(canvas, row, at, layout->cause - 1, role, cause);
+	/* it is no fault: that must not be what there is no room for */
+	canvas_format(canvas, row, at, layout->cause - 1, role, "%s%s",
+		      hotspot->in_place && layout->who <= WHO_MIN ? "in place: " : "", cause);
 	at += layout->cause;
 	at += canvas_format(canvas, row, at, 7, plain, "%7llu", (unsigned long long)hotspot->count);
 	if (layout->total)
@@ -182,7 +186,7 @@ static void draw_hotspot(const struct blocked_screen *screen, struct canvas *can
 				     stall_cause_info[hotspot->cause].state);
 		at += layout->bar + 1;
 	}
-	if (layout->who > 8)
+	if (layout->who > WHO_MIN)
 		draw_who(screen, canvas, row, at + 1, layout->who - 1, hotspot);
 }
 
@@ -221,8 +225,9 @@ void blocked_draw_hotspots(struct blocked_screen *screen, struct canvas *canvas,
 	blocked_scroll(&screen->hotspot_offset, screen->hotspot, count - 1);
 	if (!screen->order_count)
 		canvas_text(canvas, first + 1, 2, canvas->columns, ROLE_DIM,
-			    screen->hotspot_count ? "nothing matches the filter"
-						  : "no stalls so far");
+			    !screen->hotspot_count ? "no stalls so far"
+			    : *screen->base.filter ? "nothing matches the search"
+						   : "no function: others had the CPU");
 	draw_unjudged(screen, canvas, first + 1, count - 1);
 	for (int i = 0; i < count - 1; i++) {
 		size_t index = screen->hotspot_offset + (size_t)i;

@@ -98,7 +98,9 @@ void blocked_label(const struct blocked_screen *screen, const struct hotspot *ho
 		blocked_cut_parameters(name);
 		text = name;
 	} else if (screen->by == HOTSPOTS_BY_FILE && function) {
-		text = *function->file ? function->file : function->module;
+		text = *function->file	   ? function->file
+		       : *function->module ? function->module
+					   : "(no file)";
 	} else if (screen->by == HOTSPOTS_BY_TASK) {
 		text = type ? type->function : "(type not known)";
 	}
@@ -277,6 +279,10 @@ static void draw_title(const struct blocked_screen *screen, struct canvas *canva
 		at += canvas_text(canvas, 0, at, canvas->columns, ROLE_WARNING, "FROZEN  ");
 	at += canvas_format(canvas, 0, at, canvas->columns, lost ? ROLE_WARNING : ROLE_DIM,
 			    "lost %llu  ", (unsigned long long)lost);
+	if (screen->counts.unexplained)
+		at += canvas_format(canvas, 0, at, canvas->columns, ROLE_WARNING,
+				    "%llu without a stack  ",
+				    (unsigned long long)screen->counts.unexplained);
 	blocked_probes_text(probes, runtime);
 	if (*probes)
 		at += canvas_format(canvas, 0, at, canvas->columns,
@@ -337,9 +343,12 @@ static void draw_health(const struct blocked_screen *screen, struct canvas *canv
 	const struct stall_counts *counts = &screen->counts;
 	uint64_t observed_ns = blocked_observed_ns(screen), runnable_ns = 0;
 	uint64_t blamed = stall_counts_blamed(counts);
+	size_t open;
+	const struct blocked_worker *stuck = find_stuck(screen, &open);
+	bool is_long = stuck && stuck->open.duration_ns >= BLOCKED_STUCK_NS;
 	double share = observed_ns ? (double)counts->blamed_ns / (double)observed_ns : 0;
-	char threshold[16], longest[16], why[128];
-	bool bad = share >= BLOCKED_SHARE, seen = stalls_seen(screen->options.stalls);
+	char threshold[16], longest[16], known[64] = "", why[192];
+	bool bad = share >= BLOCKED_SHARE || is_long, seen = stalls_seen(screen->options.stalls);
 	int end = draw_stuck(screen, canvas), at;
 
 	for (size_t i = 0; i < screen->hotspot_count; i++)
@@ -347,10 +356,15 @@ static void draw_health(const struct blocked_screen *screen, struct canvas *canv
 			runnable_ns += screen->hotspots[i].total_ns;
 	duration_format(threshold, sizeof(threshold), screen->runtime.threshold_ns);
 	duration_format(longest, sizeof(longest), counts->max_blamed_ns);
+	if (counts->in_place)
+		snprintf(known, sizeof(known), ", and %llu in block_in_place",
+			 (unsigned long long)counts->in_place);
 	if (blamed)
-		snprintf(why, sizeof(why), ": %.*f %% of worker time in %llu stall%s, worst %s",
+		snprintf(why, sizeof(why), ": %.*f %% of worker time in %llu stall%s, worst %s%s",
 			 share < 0.1, 100 * share, (unsigned long long)blamed, text_plural(blamed),
-			 longest);
+			 longest, known);
+	else if (stuck)
+		snprintf(why, sizeof(why), ": no stall has ended yet");
 	else if (!seen)
 		snprintf(why, sizeof(why), ": no poll or turn has been seen yet");
 	else
@@ -358,11 +372,11 @@ static void draw_health(const struct blocked_screen *screen, struct canvas *canv
 	at = canvas_text(canvas, 1, 0, end, ROLE_HEADER, "HEALTH");
 	at += 2;
 	at += canvas_text(canvas, 1, at, end - at, bad ? ROLE_WARNING : ROLE_TITLE,
-			  !seen					? "unknown"
-			  : !counts->stalls			? "good"
-			  : !bad				? "fair"
-			  : runnable_ns > counts->blamed_ns / 2 ? "starved"
-								: "blocked");
+			  !seen && !stuck				    ? "unknown"
+			  : !counts->stalls && !stuck			    ? "good"
+			  : !bad					    ? "fair"
+			  : !is_long && runnable_ns > counts->blamed_ns / 2 ? "starved"
+									    : "blocked");
 	if (at + (int)strlen(why) / 2 < end)
 		canvas_text(canvas, 1, at, end - at, ROLE_NORMAL, why);
 }

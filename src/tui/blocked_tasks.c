@@ -140,7 +140,7 @@ static const char *why_none(const struct blocked_screen *screen)
 {
 	if (!screen->has_tasks)
 		return "not recorded: the recording is older than this list";
-	return screen->task_count ? "nothing matches the filter" : "no poll has ended so far";
+	return screen->task_count ? "nothing matches the search" : "no poll has ended so far";
 }
 
 void blocked_draw_tasks(struct blocked_screen *screen, struct canvas *canvas, int first, int count)

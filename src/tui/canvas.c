@@ -145,6 +145,28 @@ int canvas_format(struct canvas *canvas, int row, int column, int width, enum ro
 	return canvas_text(canvas, row, column, width, role, text);
 }
 
+int canvas_scroll(struct canvas *canvas, int first, int count, const struct canvas *all, int begin,
+		  int end, int offset)
+{
+	int shown = count, lines = end - begin;
+
+	if (offset > lines - count)
+		offset = lines - count;
+	if (offset < 0)
+		offset = 0;
+	if (offset + count < lines)
+		shown--;
+	for (int row = 0; row < shown && offset + row < lines; row++)
+		memcpy(&canvas->cells[(first + row) * canvas->columns],
+		       &all->cells[(begin + offset + row) * canvas->columns],
+		       (size_t)canvas->columns * sizeof(*all->cells));
+	if (shown < count)
+		canvas_format(canvas, first + shown,
+			      canvas->columns > 24 ? canvas->columns - 24 : 0, 24, ROLE_WARNING,
+			      "%6d more lines (PgDn)", lines - offset - shown);
+	return offset;
+}
+
 void canvas_select(struct canvas *canvas, int row)
 {
 	for (int i = 0; i < canvas->columns; i++) {

@@ -69,6 +69,14 @@ int canvas_path(struct canvas *canvas, int row, int column, int width, enum role
 /* A state in a bar or beside its name: a block where its colour says which, else its sign. */
 void canvas_state(struct canvas *canvas, int row, int column, enum state state);
 
+/*
+ * Lines of a higher canvas of the same width, which are from `begin` to before `end` there, from
+ * line `offset` of these on: on `count` lines from `first` on. Where there are more, the last says
+ * how many. Returns the offset, which is not beyond the last page.
+ */
+int canvas_scroll(struct canvas *canvas, int first, int count, const struct canvas *all, int begin,
+		  int end, int offset);
+
 /* The row, to its end. */
 void canvas_select(struct canvas *canvas, int row);
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The selected row, in a few lines below the table or on the whole screen. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/duration.h"
 #include "base/histogram.h"
 #include "base/proc_stat.h"
+#include "base/text.h"
 #include "tui/inspector.h"
+#include "tui/parts.h"
 
 #define LEFT_WIDTH(canvas) ((canvas)->columns / 2)
 /* With so many lines to spare, all there is to know. */
@@ -26,11 +29,30 @@ static void draw_column_chart(struct canvas *canvas, int row, int column, enum r
 		   ascii[eighths]);
 }
 
+#define PATH_MIN 12
+
+/*
+ * The table is of one interval, the inspector of all in which it has seen the row. Where there is
+ * room for that between `from` and the line's end; returns where it begins, or the line's end.
+ */
+static int draw_span(struct canvas *canvas, int row, int from, const struct history_item *item)
+{
+	char text[48];
+	int length = snprintf(text, sizeof(text), " in %llu interval%s ",
+			      (unsigned long long)item->intervals, text_plural(item->intervals));
+	int at = canvas->columns - 2 - length;
+
+	if (at < from)
+		return canvas->columns;
+	canvas_text(canvas, row, at, length, ROLE_NORMAL, text);
+	return at;
+}
+
 void inspector_draw_who(const struct top_screen *screen, struct canvas *canvas, int row,
-			const struct row *what)
+			const struct row *what, const struct history_item *item)
 {
 	const char *path = session_cgroup(screen->interval.session, what->cgroup_id);
-	int at = 0;
+	int at = 0, end;
 
 	for (int i = 0; i < canvas->columns; i++)
 		canvas_put(canvas, row, i, ROLE_DIM, 0x2500, '-');
@@ -52,19 +74,27 @@ void inspector_draw_who(const struct top_screen *screen, struct canvas *canvas, 
 					" %s of process %u, %s nice %d, CPU %u ",
 					what->tid == what->pid ? "first" : "thread", what->pid,
 					proc_stat_policy(what->policy), what->nice, what->cpu);
+	end = draw_span(canvas, row, at + (path ? PATH_MIN : 0), item);
 	if (!path)
 		return;
 	canvas_put(canvas, row, at, ROLE_NORMAL, ' ', ' ');
-	at += 1 + canvas_path(canvas, row, at + 1, canvas->columns - at - 3, ROLE_DIM, path);
+	at += 1 + canvas_path(canvas, row, at + 1, end - at - 3, ROLE_DIM, path);
 	canvas_put(canvas, row, at, ROLE_NORMAL, ' ', ' ');
 }
 
-/* A row of columns per log2 bucket, cut to those in use; and the percentiles. */
-static void draw_latency(struct canvas *canvas, int row, int column, const struct row *sum)
+#define CHART_MIN 5
+
+/*
+ * The percentiles, and before them a column per log2 bucket, cut to those in use. What there is not
+ * room for: the columns of the shortest waits, the median, the longest.
+ */
+static void draw_latency(struct canvas *canvas, int row, int column, const struct row *sum,
+			 const struct session_info *session)
 {
 	uint32_t most = 0;
-	int first = WIRE_LATENCY_BUCKETS, last = -1, at = column;
-	char p50[16], p99[16], longest[16];
+	int first = WIRE_LATENCY_BUCKETS, last = -1, room;
+	char p50[16], p99[16], longest[16], text[64];
+	const char *shown = text;
 
 	for (int i = 0; i < WIRE_LATENCY_BUCKETS; i++) {
 		if (!sum->latency[i])
@@ -73,14 +103,13 @@ static void draw_latency(struct canvas *canvas, int row, int column, const struc
 		last = i;
 		most = sum->latency[i] > most ? sum->latency[i] : most;
 	}
-	at += 1 + canvas_text(canvas, row, at, canvas->columns, ROLE_DIM, "run queue");
+	column += 1 + canvas_text(canvas, row, column, canvas->columns, ROLE_DIM, "run queue");
 	if (last < 0) {
-		canvas_text(canvas, row, at, canvas->columns, ROLE_DIM, "no wait for a CPU");
+		canvas_text(canvas, row, column, canvas->columns, ROLE_DIM,
+			    session_has(session, WIRE_METRIC_LATENCY) ? "no wait for a CPU"
+								      : "- not measured");
 		return;
 	}
-	for (int i = first; i <= last; i++)
-		draw_column_chart(canvas, row, at++, ROLE_STATE + STATE_RUNNABLE,
-				  (double)sum->latency[i] / most);
 	duration_format(p50, sizeof(p50),
 			histogram_percentile(sum->latency, WIRE_LATENCY_BUCKETS, 0.50,
 					     sum->latency_max_ns));
@@ -88,31 +117,44 @@ static void draw_latency(struct canvas *canvas, int row, int column, const struc
 			histogram_percentile(sum->latency, WIRE_LATENCY_BUCKETS, 0.99,
 					     sum->latency_max_ns));
 	duration_format(longest, sizeof(longest), sum->latency_max_ns);
-	canvas_format(canvas, row, at + 1, canvas->columns, ROLE_NORMAL, "p50 %s  p99 %s  max %s",
-		      p50, p99, longest);
+	snprintf(text, sizeof(text), "p50 %s  p99 %s  max %s", p50, p99, longest);
+	room = canvas->columns - column - 1;
+	if ((int)strlen(shown) > room - CHART_MIN)
+		shown = strstr(text, "p99");
+	if ((int)strlen(shown) > room)
+		*strstr(text, "  max") = '\0';
+	room -= (int)strlen(shown);
+	if (first < last + 1 - room)
+		first = last + 1 - room;
+	for (int i = first; i <= last; i++)
+		draw_column_chart(canvas, row, column++, ROLE_STATE + STATE_RUNNABLE,
+				  (double)sum->latency[i] / most);
+	canvas_text(canvas, row, column + (first <= last), canvas->columns, ROLE_NORMAL, shown);
 }
 
 void inspector_draw_switches(struct canvas *canvas, int row, int column, const struct row *sum,
 			     const struct session_info *session)
 {
-	int at = column;
+	struct parts line = {canvas, row, column, canvas->columns};
 
-	at += 1 + canvas_text(canvas, row, at, canvas->columns, ROLE_DIM, "switches");
+	line.at += 1 + canvas_text(canvas, row, column, canvas->columns, ROLE_DIM, "switches");
+	if (!session_has(session, WIRE_METRIC_SWITCHES) &&
+	    !session_has(session, WIRE_METRIC_WAKEUPS) &&
+	    !session_has(session, WIRE_METRIC_MIGRATIONS))
+		parts_add(&line, ROLE_DIM, "- not measured");
 	if (session_has(session, WIRE_METRIC_SWITCHES))
-		at += canvas_format(canvas, row, at, canvas->columns, ROLE_NORMAL,
-				    "%llu vol %llu invol", (unsigned long long)sum->voluntary,
-				    (unsigned long long)sum->involuntary);
-	if (session_has(session, WIRE_METRIC_WAKEUPS))
-		at += canvas_format(canvas, row, at, canvas->columns, ROLE_NORMAL,
-				    "  wakeups %llu  preempted %llu",
-				    (unsigned long long)sum->woken,
-				    (unsigned long long)sum->preempted);
+		parts_add(&line, ROLE_NORMAL, "%llu vol %llu invol",
+			  (unsigned long long)sum->voluntary, (unsigned long long)sum->involuntary);
 	if (sum->throttled)
-		at += canvas_format(canvas, row, at, canvas->columns, ROLE_WARNING,
-				    "  throttled %llu", (unsigned long long)sum->throttled);
+		parts_add(&line, ROLE_WARNING, "throttled %llu",
+			  (unsigned long long)sum->throttled);
+	if (session_has(session, WIRE_METRIC_WAKEUPS))
+		parts_add(&line, ROLE_NORMAL, "wakeups %llu", (unsigned long long)sum->woken);
 	if (session_has(session, WIRE_METRIC_MIGRATIONS))
-		canvas_format(canvas, row, at, canvas->columns, ROLE_NORMAL, "  migrations %llu",
-			      (unsigned long long)sum->migrations);
+		parts_add(&line, ROLE_NORMAL, "migrations %llu",
+			  (unsigned long long)sum->migrations);
+	if (session_has(session, WIRE_METRIC_WAKEUPS))
+		parts_add(&line, ROLE_NORMAL, "preempted %llu", (unsigned long long)sum->preempted);
 }
 
 static bool is_of(const struct top_screen *screen, const struct wire_reason *reason,
@@ -254,7 +296,8 @@ static void draw_delays_line(const struct top_screen *screen, struct canvas *can
 
 	if (!delays)
 		return;
-	at += 1 + canvas_text(canvas, row, at, canvas->columns, ROLE_DIM, "delays");
+	/* as the kernel has them */
+	at += 1 + canvas_text(canvas, row, at, canvas->columns, ROLE_DIM, "since start, delays");
 	for (int i = 0; i < WIRE_DELAYS_COUNT && at + 12 < canvas->columns; i++) {
 		if (!(delays->measured & 1U << i) || !delays->delays[i].count)
 			continue;
@@ -270,14 +313,14 @@ static void draw_small(const struct top_screen *screen, struct canvas *canvas, i
 {
 	int right = LEFT_WIDTH(canvas), last = first + count, states, at;
 
-	inspector_draw_who(screen, canvas, first++, what);
+	inspector_draw_who(screen, canvas, first++, what, item);
 	/* with lines to spare, also what it was started as */
 	if (*screen->program && count > SMALL_LINES)
 		canvas_path(canvas, first++, 2, canvas->columns - 2, ROLE_DIM, screen->program);
 	states = last - first < SMALL_LINES - 1 ? last - first : SMALL_LINES - 1;
 	draw_top_states(screen, canvas, first, states, what, &item->sum);
 	if (canvas->columns - right >= 24) {
-		draw_latency(canvas, first, right, &item->sum);
+		draw_latency(canvas, first, right, &item->sum, screen->interval.session);
 		inspector_draw_switches(canvas, first + 1, right, &item->sum,
 					screen->interval.session);
 		draw_delays_line(screen, canvas, first + 2, right, what);

@@ -12,7 +12,7 @@ extern const char *const inspector_delay_keys[WIRE_DELAYS_COUNT];
 
 /* A line of its own. */
 void inspector_draw_who(const struct top_screen *screen, struct canvas *canvas, int row,
-			const struct row *what);
+			const struct row *what, const struct history_item *item);
 
 void inspector_draw_switches(struct canvas *canvas, int row, int column, const struct row *sum,
 			     const struct session_info *session);

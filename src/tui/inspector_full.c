@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The selected row on the whole screen: everything there is to know. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/duration.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "tui/inspector.h"
 
 /* All there is at most; what does not fit scrolls. */
@@ -18,10 +20,16 @@ static const char *time_text(char into[16], uint64_t ns)
 
 /* `all_states`: also those that are measured, and in which it never was. */
 static int draw_states(struct canvas *canvas, int row, const struct row *what,
-		       const struct row *sum, const struct session_info *session, bool all_states)
+		       const struct history_item *item, const struct session_info *session,
+		       bool all_states)
 {
-	canvas_text(canvas, row++, 2, canvas->columns, ROLE_HEADER,
-		    "state        in all intervals   share  this interval");
+	const struct row *sum = &item->sum;
+	char seen[32];
+
+	snprintf(seen, sizeof(seen), "in %llu interval%s", (unsigned long long)item->intervals,
+		 text_plural(item->intervals));
+	canvas_format(canvas, row++, 2, canvas->columns, ROLE_HEADER,
+		      "state %23s   share  this interval", seen);
 	for (int i = 0; i < STATES; i++) {
 		double share = sum->observed_ns ? 100.0 * (double)sum->states_ns[i] /
 							  (double)sum->observed_ns
@@ -46,12 +54,14 @@ static int draw_states(struct canvas *canvas, int row, const struct row *what,
 static int draw_histogram(struct canvas *canvas, int row, int column, const struct row *sum)
 {
 	int width = canvas->columns - column - 24;
-	uint32_t most = 1;
+	uint32_t most = 0;
 
-	canvas_text(canvas, row++, column, canvas->columns, ROLE_HEADER,
-		    "waits for a CPU          count");
 	for (int i = 0; i < WIRE_LATENCY_BUCKETS; i++)
 		most = sum->latency[i] > most ? sum->latency[i] : most;
+	if (!most) /* a heading alone says nothing */
+		return row;
+	canvas_text(canvas, row++, column, canvas->columns, ROLE_HEADER,
+		    "waits for a CPU          count");
 	for (int i = 0; i < WIRE_LATENCY_BUCKETS; i++) {
 		char from[16];
 
@@ -82,7 +92,7 @@ static int draw_taskstats(const struct top_screen *screen, struct canvas *canvas
 	if (!delays)
 		return row;
 	canvas_format(canvas, row++, column, canvas->columns, ROLE_HEADER,
-		      "taskstats, version %u        count       total", delays->version);
+		      "taskstats %2u, since start    count       total", delays->version);
 	for (int i = 0; i < WIRE_DELAYS_COUNT; i++, row++) {
 		canvas_text(canvas, row, column, 20, ROLE_NORMAL, inspector_delay_keys[i]);
 		if (delays->measured & 1U << i)
@@ -93,8 +103,8 @@ static int draw_taskstats(const struct top_screen *screen, struct canvas *canvas
 			canvas_text(canvas, row, column + 32, 20, ROLE_DIM, "-");
 	}
 	if (session_misses(screen->interval.session, "delayacct"))
-		canvas_text(canvas, row++, column, canvas->columns, ROLE_WARNING,
-			    "delays off: sysctl kernel.task_delayacct=1");
+		canvas_text(canvas, row++, column, canvas->columns, ROLE_DIM,
+			    "delay accounting off (see dwell doctor)");
 	canvas_format(canvas, row++, column, canvas->columns, ROLE_NORMAL,
 		      "run real %s, virtual %s", time_text(first, delays->run_real_ns),
 		      time_text(second, delays->run_virtual_ns));
@@ -143,10 +153,10 @@ void inspector_draw_full(const struct top_screen *screen, struct canvas *canvas,
 	int wide = canvas->columns >= 130, right = wide ? 76 : 2, last = first + count;
 	int row, left, room;
 
-	inspector_draw_who(screen, canvas, first++, what);
+	inspector_draw_who(screen, canvas, first++, what, item);
 	if (*screen->program)
 		canvas_path(canvas, first, 2, canvas->columns - 2, ROLE_DIM, screen->program);
-	left = draw_states(canvas, first + 1, what, &item->sum, session, wide);
+	left = draw_states(canvas, first + 1, what, item, session, wide);
 	inspector_draw_switches(canvas, left, 2, &item->sum, session);
 	left += 2;
 	/* the answer first: on a narrow screen all else is below it */
@@ -187,17 +197,8 @@ int inspector_draw_scrolled(const struct top_screen *screen, struct canvas *canv
 	inspector_draw_full(screen, &all, 0, FULL_LINES, what, item);
 	while (lines > 1 && canvas_line_is_blank(&all, lines - 1))
 		lines--;
-	if (offset > lines - count)
-		offset = lines - count;
-	if (offset < 0)
-		offset = 0;
-	for (int row = 0; row < count && row + offset < lines; row++)
-		memcpy(&canvas->cells[(first + row) * canvas->columns],
-		       &all.cells[(row ? row + offset : 0) * canvas->columns],
-		       (size_t)canvas->columns * sizeof(*all.cells));
+	canvas_scroll(canvas, first, 1, &all, 0, 1, 0);
+	offset = canvas_scroll(canvas, first + 1, count - 1, &all, 1, lines, offset);
 	canvas_release(&all);
-	if (offset + count < lines)
-		canvas_format(canvas, first + count - 1, canvas->columns - 24, 24, ROLE_WARNING,
-			      "%6d more lines (PgDn)", lines - offset - count);
 	return offset;
 }

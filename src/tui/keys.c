@@ -186,18 +186,8 @@ int help_draw(const struct bindings *bindings, struct canvas *canvas, bool repla
 	lines = states > keys ? states : keys;
 	if (lines > all.rows) /* of a very narrow one, the end is cut */
 		lines = all.rows;
-	if (offset > lines - room)
-		offset = lines - room;
-	if (offset < 0)
-		offset = 0;
-	for (int row = 0; row < room && offset + row < lines; row++)
-		memcpy(&canvas->cells[row * canvas->columns],
-		       &all.cells[(offset + row) * canvas->columns],
-		       (size_t)canvas->columns * sizeof(*all.cells));
+	offset = canvas_scroll(canvas, 0, room, &all, 0, lines, offset);
 	canvas_release(&all);
-	if (offset + room < lines)
-		canvas_format(canvas, room - 1, canvas->columns - 16, 16, ROLE_WARNING,
-			      "%5d more lines", lines - offset - room);
 	return offset;
 }
 

@@ -17,6 +17,7 @@ enum screen_request {
 	SCREEN_QUIT,
 	SCREEN_SELECTED, /* another row */
 	SCREEN_INTERVAL, /* another interval */
+	SCREEN_REPAINT,	 /* all of it, over what others have written there */
 	SCREEN_YANK,	 /* text to the clipboard */
 	SCREEN_SAVE,	 /* what the user has chosen, to the file of settings */
 	/* of a recording */
@@ -92,9 +93,7 @@ enum screen_request hints_click(const struct hints *hints, void *screen, struct 
 /* For the screens' messages. */
 #define CHANGES_NO_PROCESS "dwell watches only: nice and kill are in htop"
 
-/* Lines that a page up or down moves the help. */
-#define HELP_PAGE 10
-#define HELP_END  (1 << 20) /* behind any: help_draw() takes what there is */
+#define HELP_END	   (1 << 20) /* behind any: help_draw() takes what there is */
 
 /*
  * The keys, the states with their signs, and the words of the first line, on all but the last row,

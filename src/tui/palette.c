@@ -33,11 +33,12 @@ static const enum state by_interest[STATES] = {
 #undef X
 };
 
+/* 16 or 8 have none to spare for roles: all that can be read belong to states. */
 static const short role_colours[ROLE_STATE][SETS] = {
 	[ROLE_NORMAL] = {-1, -1, -1, -1, -1, -1},   [ROLE_TITLE] = {-1, -1, -1, -1, -1, -1},
 	[ROLE_HEADER] = {250, 240, -1, -1, -1, -1}, [ROLE_SORTED] = {255, 16, -1, -1, -1, -1},
-	[ROLE_DIM] = {245, 242, -1, -1, -1, -1},    [ROLE_WARNING] = {214, 130, 11, 1, 3, 1},
-	[ROLE_KEY] = {117, 25, 14, 4, 6, 4},	    [ROLE_FINDING] = {-1, -1, -1, -1, -1, -1},
+	[ROLE_DIM] = {245, 242, -1, -1, -1, -1},    [ROLE_WARNING] = {214, 160, -1, -1, -1, -1},
+	[ROLE_KEY] = {75, 25, -1, -1, -1, -1},	    [ROLE_FINDING] = {-1, -1, -1, -1, -1, -1},
 };
 
 /*
@@ -85,9 +86,10 @@ void palette_init(struct palette *palette, int colours, enum theme theme)
 		palette->text[i] = role_colours[i][set];
 	init_states(palette, (enum set)set);
 	palette->selected = colours >= 256 ? (light ? 252 : 238) : -1;
+	palette->few = colours < 256;
 	if (colours >= 8)
 		return;
-	*palette = (struct palette){.selected = -1};
+	*palette = (struct palette){.selected = -1, .few = true};
 	for (int i = 0; i < ROLE_COUNT; i++)
 		palette->text[i] = -1;
 	for (int i = 0; i < STATES; i++)

@@ -21,6 +21,7 @@ struct palette {
 	/* of the terminal's colours: by index; -1: its own foreground, or background */
 	short text[ROLE_COUNT];
 	short bar[STATES];
+	bool few;	    /* roles have no colours: they differ by their attributes */
 	short selected;	    /* background of the selected row; -1: it is drawn in reverse */
 	bool solid[STATES]; /* its bar is a block: no other has its colour */
 };

@@ -84,7 +84,7 @@ static enum screen_request move(struct profile_screen *screen, int by)
 static int page(const struct profile_screen *screen)
 {
 	if (screen->base.help)
-		return HELP_PAGE;
+		return screen->base.help_page;
 	return screen->line_count > 1 ? screen->line_count - 1 : 1;
 }
 
@@ -382,6 +382,8 @@ static const struct binding items[] = {
 	{"", NULL, "", KEY_KIND_CHANGES_PROCESS, NULL, screen_base_changes_process, 0},
 	{"? h F1", "help", "this list, or back", KEY_KIND_CHARACTER, "?h", screen_base_help,
 	 BINDING_KEPT | BINDING_LAST},
+	{"Ctrl-L", NULL, "draw the screen again, over what others have written there",
+	 KEY_KIND_CHARACTER, "\f", screen_base_repaint, 0},
 	{"q F10", "quit", "end", KEY_KIND_CHARACTER, "qQ\003", screen_base_quit, BINDING_KEPT},
 };
 

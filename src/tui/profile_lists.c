@@ -12,6 +12,7 @@
 #define METRIC_WIDTH 9
 #define SHARE_WIDTH  7
 #define STATE_WIDTH  9
+#define NAME_MIN     16
 #define BAR_WIDTH    16
 #define BAR_COLUMNS  100 /* of a screen that has room for bars */
 
@@ -103,16 +104,44 @@ static int put_share(struct canvas *canvas, int row, int column, double share)
 	return column + SHARE_WIDTH;
 }
 
+/* Widths of the columns beside SELF, SHARE and the name; 0: there is no room for it. */
+struct code_layout {
+	int error, total, state;
+};
+
+static int take(int *left, int width)
+{
+	if (*left < width)
+		return 0;
+	*left -= width;
+	return width;
+}
+
+static struct code_layout plan_code(int columns)
+{
+	int left = columns - METRIC_WIDTH - SHARE_WIDTH - 2 - NAME_MIN;
+	struct code_layout layout;
+
+	layout.state = take(&left, STATE_WIDTH);
+	layout.total = take(&left, METRIC_WIDTH);
+	layout.error = take(&left, METRIC_WIDTH);
+	return layout;
+}
+
 static void draw_code_heading(const struct profile_screen *screen, struct canvas *canvas, int row)
 {
+	struct code_layout layout = plan_code(canvas->columns);
+
 	canvas_format(canvas, row, 0, canvas->columns, ROLE_HEADER, "%*s%*s%*s%*s  %-*s%s",
-		      METRIC_WIDTH, "SELF", METRIC_WIDTH, "+-", METRIC_WIDTH, "TOTAL", SHARE_WIDTH,
-		      "SHARE", STATE_WIDTH, "STATE", profile_grouping_headings[screen->by]);
+		      METRIC_WIDTH, "SELF", layout.error, layout.error ? "+-" : "", layout.total,
+		      layout.total ? "TOTAL" : "", SHARE_WIDTH, "SHARE", layout.state,
+		      layout.state ? "STATE" : "", profile_grouping_headings[screen->by]);
 }
 
 static void draw_spot(const struct profile_screen *screen, struct canvas *canvas, int row,
 		      const struct profile_spot *spot)
 {
+	const struct code_layout layout = plan_code(canvas->columns);
 	const struct frame *frame = frame_of(screen, spot);
 	uint64_t all_ns = screen->chosen_ns;
 	char name[FLAME_NAME_BYTES], place[BLOCKED_PLACE_BYTES] = "";
@@ -122,12 +151,14 @@ static void draw_spot(const struct profile_screen *screen, struct canvas *canvas
 	if (frame && screen->by == PROFILE_BY_FUNCTION)
 		blocked_place(place, frame);
 	at = put_time(canvas, row, 0, (uint64_t)spot->self.ns);
-	at = put_time(canvas, row, at, (uint64_t)estimate_error(&spot->self));
-	at = put_time(canvas, row, at, (uint64_t)spot->total.ns);
+	if (layout.error)
+		at = put_time(canvas, row, at, (uint64_t)estimate_error(&spot->self));
+	if (layout.total)
+		at = put_time(canvas, row, at, (uint64_t)spot->total.ns);
 	at = put_share(canvas, row, at, spot->self.ns / (double)(all_ns ? all_ns : 1));
-	canvas_text(canvas, row, at + 2, STATE_WIDTH, (enum role)(ROLE_STATE + (int)spot->state),
+	canvas_text(canvas, row, at + 2, layout.state, (enum role)(ROLE_STATE + (int)spot->state),
 		    state_info[spot->state].key);
-	at += 2 + STATE_WIDTH;
+	at += 2 + layout.state;
 	at += canvas_path(canvas, row, at, canvas->columns - at, ROLE_NORMAL, name) + 2;
 	canvas_path(canvas, row, at, canvas->columns - at, ROLE_DIM, place);
 }
@@ -146,9 +177,13 @@ static void draw_thread(const struct profile_screen *screen, struct canvas *canv
 {
 	uint64_t ns = profile_thread_ns(screen, thread), parts[STATES] = {0};
 	uint64_t all_ns = screen->chosen_ns;
+	char pid[16] = "";
 	int at = 9;
 
-	canvas_format(canvas, row, 0, 9, ROLE_NORMAL, "%9u", thread->tid);
+	if (thread->pooled)
+		canvas_format(canvas, row, 0, 9, ROLE_NORMAL, "%9s", "-");
+	else
+		canvas_format(canvas, row, 0, 9, ROLE_NORMAL, "%9u", thread->tid);
 	at = put_time(canvas, row, at, ns);
 	at = put_share(canvas, row, at, (double)ns / (double)(all_ns ? all_ns : 1)) + 2;
 	if (canvas->columns >= BAR_COLUMNS) {
@@ -158,10 +193,15 @@ static void draw_thread(const struct profile_screen *screen, struct canvas *canv
 		canvas_bar(canvas, row, at, BAR_WIDTH, parts, ns);
 		at += BAR_WIDTH + 2;
 	}
-	canvas_text(canvas, row, at, 16, ROLE_NORMAL, *thread->comm ? thread->comm : "?");
+	if (thread->pooled)
+		canvas_format(canvas, row, at, 16, ROLE_NORMAL, "%u threads", thread->pooled);
+	else
+		canvas_text(canvas, row, at, 16, ROLE_NORMAL, *thread->comm ? thread->comm : "?");
 	at += 17;
-	canvas_format(canvas, row, at, canvas->columns - at, ROLE_DIM, "%s %u", thread->process,
-		      thread->pid);
+	if (thread->pid)
+		snprintf(pid, sizeof(pid), " %u", thread->pid);
+	canvas_format(canvas, row, at, canvas->columns - at, ROLE_DIM, "%s%s", thread->process,
+		      pid);
 }
 
 static void keep_in_sight(struct profile_screen *screen, size_t lines)

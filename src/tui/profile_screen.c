@@ -74,8 +74,7 @@ void profile_flame_name(const struct profile_screen *screen, const struct flame 
 		snprintf(into, FLAME_NAME_BYTES, "%s", state_info[flame->state].key);
 		break;
 	case FLAME_THREAD:
-		snprintf(into, FLAME_NAME_BYTES, "%s %u", *thread->comm ? thread->comm : "?",
-			 thread->tid);
+		profile_thread_name(thread, into);
 		break;
 	case FLAME_NO_STACK:
 		snprintf(into, FLAME_NAME_BYTES, "(no stack)");
@@ -179,19 +178,21 @@ void profile_screen_end(struct profile_screen *screen)
 	screen->ended = true;
 }
 
-/* NULL: several processes'. */
-static const struct profile_thread *only_process(const struct profile_screen *screen)
+static size_t count_threads(const struct profile_screen *screen)
 {
-	for (size_t i = 1; i < screen->thread_count; i++)
-		if (screen->threads[i].pid != screen->threads[0].pid)
-			return NULL;
-	return screen->thread_count ? screen->threads : NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < screen->thread_count; i++)
+		count += screen->threads[i].threads;
+	return count;
 }
 
 static void draw_title(const struct profile_screen *screen, struct canvas *canvas)
 {
 	const struct profile_result *result = screen->result;
-	const struct profile_thread *only = only_process(screen);
+	const struct profile_thread *only =
+		profile_only_process(screen->threads, screen->thread_count);
+	size_t threads = count_threads(screen);
 	uint64_t stacks = screen->stack_count, lost = screen->lost;
 	struct parts parts = {canvas, 0, 0, canvas->columns};
 	char length[16];
@@ -208,8 +209,7 @@ static void draw_title(const struct profile_screen *screen, struct canvas *canva
 	else if (screen->ended && !screen->options.replay)
 		parts_add(&parts, ROLE_TITLE, "(ended)");
 	parts_add(&parts, ROLE_NORMAL, "%s", length);
-	parts_add(&parts, ROLE_NORMAL, "%zu thread%s", screen->thread_count,
-		  text_plural(screen->thread_count));
+	parts_add(&parts, ROLE_NORMAL, "%zu thread%s", threads, text_plural(threads));
 	parts_add(&parts, ROLE_NORMAL, "%llu stack%s", (unsigned long long)stacks,
 		  text_plural(stacks));
 	parts_add(&parts, lost ? ROLE_WARNING : ROLE_DIM, "lost %llu", (unsigned long long)lost);
@@ -275,6 +275,7 @@ static void draw_choice(const struct profile_screen *screen, struct canvas *canv
 	const struct profile_thread *thread =
 		choice->time.thread ? &screen->threads[choice->time.thread - 1] : NULL;
 	struct parts parts = {canvas, 2, 0, canvas->columns};
+	char name[PROFILE_THREAD_BYTES];
 
 	for (int i = 0; i < PROFILE_PAGES; i++)
 		parts_add(&parts, screen->page == (enum profile_page)i ? ROLE_SORTED : ROLE_DIM,
@@ -282,9 +283,10 @@ static void draw_choice(const struct profile_screen *screen, struct canvas *canv
 	if (choice->time.states != screen->states)
 		parts_add(&parts, ROLE_WARNING, "only %s",
 			  state_info[__builtin_ctz(choice->time.states)].key);
-	if (thread)
-		parts_add(&parts, ROLE_WARNING, "only %s %u", *thread->comm ? thread->comm : "?",
-			  thread->tid);
+	if (thread) {
+		profile_thread_name(thread, name);
+		parts_add(&parts, ROLE_WARNING, "only %s", name);
+	}
 	if (screen->page == PROFILE_FLAMES && choice->has_focus)
 		parts_add(&parts, ROLE_WARNING, "only in %.60s", screen->focus);
 	if (screen->page == PROFILE_FLAMES && choice->inverted)

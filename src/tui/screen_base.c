@@ -8,9 +8,12 @@ static enum screen_request type(struct screen_base *base, const struct screen_ke
 {
 	switch (typing_key(base->typed, key)) {
 	case TYPING_ACCEPTED:
-	case TYPING_CANCELLED:
 		base->typing = false;
 		return SCREEN_REDRAW;
+	case TYPING_CANCELLED:
+		base->typing = false;
+		*base->typed = '\0';
+		break;
 	case TYPING_IGNORED:
 		return SCREEN_NOTHING;
 	case TYPING_CHANGED:
@@ -64,6 +67,7 @@ void screen_base_draw_hints(struct screen_base *base, const struct bindings *bin
 void screen_base_draw_help(struct screen_base *base, const struct bindings *bindings,
 			   struct canvas *canvas)
 {
+	base->help_page = canvas->rows > 3 ? canvas->rows - 2 : 1;
 	base->help_offset = help_draw(bindings, canvas, base->replay, base->help_offset);
 }
 
@@ -81,6 +85,13 @@ enum screen_request screen_base_quit(void *screen, uint32_t character)
 	(void)screen;
 	(void)character;
 	return SCREEN_QUIT;
+}
+
+enum screen_request screen_base_repaint(void *screen, uint32_t character)
+{
+	(void)screen;
+	(void)character;
+	return SCREEN_REPAINT;
 }
 
 enum screen_request screen_base_yank(void *screen, uint32_t character)

@@ -13,7 +13,7 @@ struct screen_base {
 	bool replay;		     /* of a recording */
 	const struct keymap *keymap; /* not owned; NULL: none */
 	bool help, typing;
-	int help_offset;
+	int help_offset, help_page; /* lines; as last drawn */
 	char filter[TYPED_BYTES];
 	char found[FOUND_BYTES]; /* of the filter, for the last line; "": nothing is said */
 	char typed[TYPED_BYTES];
@@ -45,6 +45,7 @@ void screen_base_draw_help(struct screen_base *base, const struct bindings *bind
 /* For the tables of keys: binding.act. */
 enum screen_request screen_base_help(void *screen, uint32_t character);
 enum screen_request screen_base_quit(void *screen, uint32_t character);
+enum screen_request screen_base_repaint(void *screen, uint32_t character);
 enum screen_request screen_base_yank(void *screen, uint32_t character);
 enum screen_request screen_base_changes_process(void *screen, uint32_t character);
 

@@ -29,23 +29,24 @@ static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGQUIT}
 static struct {
 	SCREEN *screen;
 	struct termios before;
-	char restore[256]; /* leaves the other screen, shows the cursor, ends colours and mouse */
+	char restore[256]; /* ends what curses has begun, or may be in the middle of */
 	struct palette palette;
 	bool colours; /* there are any, and they are wanted */
 	bool glyphs;  /* bars of signs, though there are colours */
 } terminal;
 
-/* Attributes by role: always, and where there are no colours. */
+/* Attributes by role: always, where roles have no colours, and where there are none at all. */
 static const struct look {
-	attr_t attribute, mono;
+	attr_t attribute, few, mono;
 } looks[ROLE_COUNT] = {
-	[ROLE_TITLE] = {A_BOLD, A_NORMAL},
-	[ROLE_HEADER] = {A_UNDERLINE, A_NORMAL},
-	[ROLE_SORTED] = {A_UNDERLINE | A_BOLD, A_NORMAL},
-	[ROLE_DIM] = {A_NORMAL, A_DIM},
-	[ROLE_WARNING] = {A_BOLD, A_NORMAL},
-	[ROLE_KEY] = {A_NORMAL, A_BOLD},
-	[ROLE_FINDING] = {A_BOLD, A_NORMAL},
+	[ROLE_TITLE] = {A_BOLD, A_NORMAL, A_NORMAL},
+	[ROLE_HEADER] = {A_UNDERLINE, A_NORMAL, A_NORMAL},
+	[ROLE_SORTED] = {A_UNDERLINE | A_BOLD, A_NORMAL, A_NORMAL},
+	[ROLE_DIM] = {A_NORMAL, A_NORMAL, A_DIM},
+	/* the line is for boxes, which are in reverse all */
+	[ROLE_WARNING] = {A_BOLD, A_REVERSE | A_UNDERLINE, A_NORMAL},
+	[ROLE_KEY] = {A_NORMAL, A_BOLD, A_NORMAL},
+	[ROLE_FINDING] = {A_BOLD, A_NORMAL, A_NORMAL},
 };
 
 /* Pairs of curses: of text by role, of bars by state, and each with the selected row's background.
@@ -85,13 +86,53 @@ static void forget_crashes(void)
 		signal(crashes[i], SIG_DFL);
 }
 
-static void remember(const char *name)
+/* A capability that is a text; NULL: the terminal has none. */
+static char *capability(const char *name)
 {
 	char *text = tigetstr(name);
+
+	return text && text != (char *)-1 ? text : NULL;
+}
+
+static void remember_text(const char *text)
+{
 	size_t used = strlen(terminal.restore);
 
-	if (text && text != (char *)-1)
-		snprintf(terminal.restore + used, sizeof(terminal.restore) - used, "%s", text);
+	/* half of a sequence would take what follows with it */
+	if (text && strlen(text) < sizeof(terminal.restore) - used)
+		strcpy(terminal.restore + used, text);
+}
+
+static void remember(const char *name)
+{
+	remember_text(capability(name));
+}
+
+/* As curses begins it: by XM, or as xterm has it where clicks are known to come like keys. */
+static void remember_mouse(void)
+{
+	const char *name = getenv("TERM");
+	char *mouse = capability("XM");
+
+	if (mouse)
+		remember_text(tparm(mouse, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L));
+	else if (capability("kmous") || (name && strstr(name, "xterm")))
+		remember_text(tigetnum("XM") == 1006 ? "\033[?1006;1000l" : "\033[?1000l");
+}
+
+/* The other screen is left last: what belongs to it ends with it. */
+static void remember_all(void)
+{
+	*terminal.restore = '\0';
+	remember("sgr0");
+	remember("cnorm");
+	remember("rmkx");
+	remember("rmir");
+	/* curses ends it for the last column of the last line */
+	if (capability("rmam"))
+		remember("smam");
+	remember_mouse();
+	remember("rmcup");
 }
 
 static bool wants_colours(enum theme theme)
@@ -143,17 +184,20 @@ static void init_colours(enum theme theme)
 		init_pair_of(PAIR_BAR + state, terminal.palette.bar[state]);
 }
 
-bool terminal_usable(void)
+enum terminal_use terminal_use(void)
 {
+	const char *name = getenv("TERM");
+	enum terminal_use use;
 	int ignored;
-	bool usable;
 
-	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !getenv("TERM") ||
-	    setupterm(NULL, STDOUT_FILENO, &ignored) != OK)
-		return false;
-	usable = tigetstr("cup") && tigetstr("cup") != (char *)-1;
+	/* "dumb" is asked for, also where terminfo has nothing at all */
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || (name && !strcmp(name, "dumb")))
+		return TERMINAL_NONE;
+	if (!name || !*name || setupterm(NULL, STDOUT_FILENO, &ignored) != OK)
+		return TERMINAL_UNKNOWN;
+	use = capability("cup") ? TERMINAL_USABLE : TERMINAL_NONE;
 	del_curterm(cur_term);
-	return usable;
+	return use;
 }
 
 /* A press and its end that come together are a click. The others mean nothing. */
@@ -164,29 +208,26 @@ int terminal_open(const struct terminal_options *options, struct error *error)
 {
 	const char *name = getenv("TERM");
 	enum theme theme = options->theme;
+	struct typed_ahead ahead = {.count = 0};
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return error_set(error, ENOTTY,
 				 "the screen needs a terminal on standard input and output: use "
 				 "--format table, json or csv");
-	if (!terminal_usable())
+	if (terminal_use() != TERMINAL_USABLE)
 		return error_set(error, ENOTTY,
 				 "the terminal '%s' is not known here (TERM, terminfo), or cannot "
 				 "move its cursor: use --format table, json or csv",
 				 name ? name : "");
 	tcgetattr(STDOUT_FILENO, &terminal.before);
 	if (theme == THEME_AUTO)
-		theme = background_is_light() ? THEME_LIGHT : THEME_DARK;
+		theme = background_is_light(&ahead) ? THEME_LIGHT : THEME_DARK;
 	terminal.screen = newterm(NULL, stdout, stdin);
 	if (!terminal.screen)
 		return error_set(error, ENOTTY, "cannot use the terminal '%s': use --format table",
 				 name);
 	set_term(terminal.screen);
-	*terminal.restore = '\0';
-	remember("sgr0");
-	remember("cnorm");
-	remember("rmkx");
-	remember("rmcup");
+	remember_all();
 	init_colours(theme);
 	terminal.glyphs = options->glyphs;
 	cbreak();
@@ -200,6 +241,8 @@ int terminal_open(const struct terminal_options *options, struct error *error)
 	mousemask(MOUSE_EVENTS, NULL);
 	mouseinterval(0);
 	catch_crashes();
+	while (ahead.count)
+		ungetch((unsigned char)ahead.bytes[--ahead.count]);
 	return 0;
 }
 
@@ -243,14 +286,16 @@ static attr_t attributes(const struct cell *cell)
 {
 	attr_t result = looks[cell->role].attribute;
 
+	if (terminal.palette.few)
+		result |= looks[cell->role].few;
 	if (!terminal.colours)
 		result |= looks[cell->role].mono;
 	if (cell->filled)
-		return result ^ A_REVERSE;
+		return result | A_REVERSE;
 	/* a solid bar in reverse would be a gap */
 	if (cell->selected && terminal.palette.selected < 0 &&
 	    !(cell->bar && terminal.palette.solid[cell->role - ROLE_STATE] && !terminal.glyphs))
-		result |= A_REVERSE;
+		result ^= A_REVERSE; /* a warning stands out of such a row, too */
 	else if (cell->selected)
 		result |= A_BOLD;
 	return result;
@@ -348,9 +393,9 @@ static struct key function_key(wint_t code)
 	static const struct {
 		unsigned int number;
 		uint32_t character;
-	} functions[] = {{1, '?'}, {2, 'W'}, {3, '/'}, {4, '\\'}, {5, 't'}, {6, 's'}, {10, 'q'}};
+	} functions[] = {{1, '?'}, {3, '/'}, {4, '\\'}, {5, 't'}, {6, 's'}, {10, 'q'}};
 
-	/* as in htop: help, search, filter, tree, sort, end */
+	/* as in htop: help, search, filter, tree, sort, end; F2, its menu, is to change nothing */
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
 		if (code == (wint_t)KEY_F(functions[i].number))
 			return (struct key){.kind = KEY_KIND_CHARACTER,

@@ -23,8 +23,14 @@ struct terminal_options {
 int terminal_open(const struct terminal_options *options, struct error *error) must_check;
 void terminal_close(void);
 
-/* Whether terminal_open() would go well; says nothing. */
-bool terminal_usable(void);
+/* Whether terminal_open() would go well. */
+enum terminal_use {
+	TERMINAL_USABLE,
+	TERMINAL_UNKNOWN, /* there is one, but TERM does not say which, or terminfo has no such */
+	TERMINAL_NONE,	  /* or one that cannot move its cursor */
+};
+
+enum terminal_use terminal_use(void);
 
 /* Empties the canvas and gives it the terminal's present size. */
 int terminal_prepare(struct canvas *canvas) must_check;

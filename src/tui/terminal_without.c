@@ -15,9 +15,9 @@ void terminal_close(void)
 {
 }
 
-bool terminal_usable(void)
+enum terminal_use terminal_use(void)
 {
-	return false;
+	return TERMINAL_NONE;
 }
 
 int terminal_prepare(struct canvas *canvas)

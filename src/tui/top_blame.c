@@ -152,11 +152,23 @@ static const struct blame *next_of(const struct top_screen *screen, const struct
 	return blame;
 }
 
+/*
+ * Several threads of the victim's process: its name would be read as that of its first one, unless
+ * other threads have it, too.
+ */
+static bool is_of_own(const struct blame *blame)
+{
+	const struct blame_party *victim = &blame->victim;
+	bool is_shared = victim->tid != victim->pid && !strcmp(victim->comm, blame->culprit.comm);
+
+	return blame_is_of_several(blame) && blame->culprit.pid == victim->pid && !is_shared;
+}
+
 /* Without numbers; of a cgroup its path, of a long one both ends. */
 static void name_short(char *into, size_t room, const struct blame *blame,
 		       const struct blame_party *party, const struct session_info *session)
 {
-	if (blame_is_own(blame))
+	if (blame_is_own(blame) || (party == &blame->culprit && is_of_own(blame)))
 		snprintf(into, room, "its own");
 	else if (*party->comm)
 		snprintf(into, room, "%s", party->comm);

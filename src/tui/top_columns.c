@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which columns there is room for, the most interesting first. */
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tui/state_looks.h"
 #include "tui/top_state.h"
 
 #define NAME_WIDTH	  15
+#define TREE_FROM	  100 /* columns; with room for names in a tree */
+#define TREE_MAX	  12
+#define NAME_MIN	  3
 #define P99_WIDTH	  7
 #define SORT_WIDTH	  8
 #define ACTIVE_FROM	  50 /* columns beside the name */
@@ -49,7 +54,7 @@ static void widen(struct widths *widths, int *width, int wanted)
 static bool is_shown(const struct top_screen *screen, enum state state)
 {
 	return session_shows(screen->interval.session, state) &&
-	       (screen->present[state] || screen->all_columns);
+	       (screen->columns_calm[state] || screen->all_columns);
 }
 
 static bool is_sorted_by(const struct top_screen *screen, const char *name)
@@ -73,7 +78,7 @@ static bool has_own_column(const struct field *field)
 }
 
 /* What rows are sorted by is always there; and ACTIVE, if no other field without a column is. */
-static void take_sorted(struct widths *widths, const struct top_screen *screen)
+static void take_sorted(struct widths *widths, const struct top_screen *screen, int sort)
 {
 	for (int i = 0; i < STATES; i++)
 		if (is_sorted_by(screen, state_info[i].key))
@@ -81,7 +86,7 @@ static void take_sorted(struct widths *widths, const struct top_screen *screen)
 	if (is_sorted_by(screen, "p99"))
 		widths->p99 = take(widths, P99_WIDTH);
 	if (!has_own_column(screen->sort) || widths->left >= ACTIVE_FROM)
-		widths->sort = take(widths, SORT_WIDTH);
+		widths->sort = take(widths, sort);
 }
 
 /* The first are always those of CPU time; of others that are lost, what there was most of. */
@@ -119,13 +124,17 @@ static void take_states(struct widths *widths, const struct top_screen *screen, 
 			widths->states[order[i]] = take(widths, state_column_width(order[i])) > 0;
 }
 
-static void hand_out(struct widths *widths, const struct top_screen *screen)
+static void hand_out(struct widths *widths, const struct top_screen *screen, int sort)
 {
 	bool by_thread = screen->by == BY_THREAD;
 
-	take_sorted(widths, screen);
+	take_sorted(widths, screen, sort);
 	widths->bar = take(widths, BAR_MIN);
 	take_states(widths, screen, 0, FIXED_STATES);
+	/* of what mostly sleeps, or is stopped, all other columns are nearly empty */
+	if (screen->most < STATES && !widths->states[screen->most] &&
+	    is_shown(screen, screen->most))
+		widths->states[screen->most] = take(widths, state_column_width(screen->most)) > 0;
 	if (by_thread)
 		widths->now = take(widths, NOW_MIN);
 	if (screen->by == BY_CGROUP)
@@ -151,12 +160,30 @@ static void hand_out(struct widths *widths, const struct top_screen *screen)
 		widths->cgroup += widths->left;
 }
 
-/* Of fields that no table has a heading for, the name. */
-static const char *sort_heading(const struct field *field)
+static int count_left_out(const struct widths *widths, const struct top_screen *screen)
 {
-	if (field->header)
-		return field->header;
-	return strcmp(field->name, "active") ? field->name : "ACTIVE";
+	int count = 0;
+
+	for (int i = 0; i < STATES; i++)
+		count += is_shown(screen, (enum state)i) && !widths->states[i];
+	return count;
+}
+
+/* Of fields that no table has a heading for, the name, written like one. */
+static void name_sorted(struct top_columns *into, const struct field *field)
+{
+	snprintf(into->sort_heading, sizeof(into->sort_heading), "%s",
+		 field->header ? field->header : field->name);
+	for (char *at = into->sort_heading; *at && !field->header; at++)
+		*at = (char)toupper((unsigned char)*at);
+}
+
+/* With the sign of the order before it. */
+static int sort_width(const struct top_columns *columns)
+{
+	int width = (int)strlen(columns->sort_heading) + 2;
+
+	return width > SORT_WIDTH ? width : SORT_WIDTH;
 }
 
 static void add(struct top_columns *into, struct top_column column)
@@ -165,20 +192,42 @@ static void add(struct top_columns *into, struct top_column column)
 		into->items[into->count++] = column;
 }
 
+/* Names in a tree move to the right. */
+static int deepest(const struct top_screen *screen)
+{
+	int depth = 0;
+
+	for (size_t i = 0; i < screen->order_count; i++)
+		depth = screen->depths[i] > depth ? screen->depths[i] : depth;
+	return depth < TREE_MAX ? depth : TREE_MAX;
+}
+
 void top_columns_plan(struct top_columns *into, const struct top_screen *screen, int columns)
 {
 	const struct field *sort =
 		has_own_column(screen->sort) ? field_find("active") : screen->sort;
 	struct widths widths = {.left = 0};
+	int numbers, sort_columns;
 
-	*into = (struct top_columns){.count = 0};
-	into->name =
-		screen->by == BY_CGROUP ? 6 : 8 + NAME_WIDTH + (screen->by == BY_PROCESS ? 6 : 0);
+	*into = (struct top_columns){.name_width = NAME_WIDTH};
+	name_sorted(into, sort);
+	if (screen->tree && columns >= TREE_FROM)
+		into->name_width += deepest(screen);
+	numbers = screen->by == BY_CGROUP ? 6 : screen->by == BY_PROCESS ? 8 + 6 : 8;
+	sort_columns = sort_width(into);
+	/* on a very narrow terminal the name is cut, then the heading of what rows are sorted by */
+	while (into->name_width > NAME_MIN &&
+	       numbers + into->name_width + sort_columns + 1 > columns)
+		into->name_width--;
+	if (numbers + into->name_width + sort_columns + 1 > columns)
+		sort_columns = SORT_WIDTH;
+	into->name = numbers + (screen->by == BY_CGROUP ? 0 : into->name_width);
 	widths.left = columns - into->name - 1;
-	hand_out(&widths, screen);
+	hand_out(&widths, screen, sort_columns);
+	into->left_out = count_left_out(&widths, screen);
 	add(into, (struct top_column){.kind = TOP_COLUMN_SORT,
 				      .field = sort,
-				      .heading = sort_heading(sort),
+				      .heading = into->sort_heading,
 				      .width = widths.sort});
 	add(into, (struct top_column){.kind = TOP_COLUMN_BAR,
 				      .field = field_find("active"),

@@ -51,6 +51,35 @@ static const struct row *only_process(const struct top_screen *screen)
 	return interval->row_count ? interval->rows : NULL;
 }
 
+/* How often there is an interval; or how long this one was, where that is another time. */
+static uint64_t every(const struct top_screen *screen)
+{
+	return screen->options.replay ? screen->interval.session->wire.interval_ns
+				      : screen->interval_ns;
+}
+
+static void add_length(const struct top_screen *screen, struct parts *line, uint64_t length_ns)
+{
+	uint64_t every_ns = every(screen);
+	bool is_regular =
+		length_ns >= every_ns - every_ns / 20 && length_ns <= every_ns + every_ns / 20;
+	char length[16];
+
+	duration_format(length, sizeof(length), is_regular ? every_ns : length_ns);
+	parts_add(line, ROLE_DIM, "%s %s", is_regular ? "every" : "over", length);
+}
+
+/* Of an interval that is much shorter than others, as the first one, most of it was used before:
+ * helpers report what they have used when they have answered. */
+static void add_self(const struct top_screen *screen, struct parts *line, uint64_t length_ns)
+{
+	if (length_ns < every(screen) / 2)
+		parts_add(line, ROLE_DIM, "self -");
+	else
+		parts_add(line, ROLE_DIM, "self %.1f%%",
+			  100.0 * (double)screen->interval.self_cpu_ns / (double)length_ns);
+}
+
 static void add_lost(struct parts *line, const struct wire_losses *losses)
 {
 	uint64_t lost = losses_all(losses);
@@ -66,10 +95,8 @@ static void draw_title(const struct top_screen *screen, struct canvas *canvas)
 	bool is_narrow = canvas->columns < NARROW_TITLE;
 	uint64_t length_ns = interval->end_ns - interval->start_ns;
 	struct parts line = {canvas, 0, 0, canvas->columns};
-	char length[16];
 
 	draw_clock(screen, &line, length_ns);
-	duration_format(length, sizeof(length), length_ns);
 	parts_add(&line, ROLE_TITLE, "dwell top");
 	if (is_narrow)
 		add_lost(&line, &interval->losses);
@@ -85,15 +112,14 @@ static void draw_title(const struct top_screen *screen, struct canvas *canvas)
 	if (!is_narrow)
 		add_lost(&line, &interval->losses);
 	if (session->flags & WIRE_SESSION_DELAYS && session_misses(interval->session, "delayacct"))
-		parts_add(&line, ROLE_WARNING, "delays off: sysctl kernel.task_delayacct=1");
+		parts_add(&line, ROLE_DIM, "delay accounting off (see dwell doctor)");
 	if (session_has_machine(interval->session))
 		parts_add(&line,
 			  interval_stolen_share(interval) >= STOLEN_WARNING ? ROLE_WARNING
 									    : ROLE_DIM,
 			  "stolen %.0f%%", 100 * interval_stolen_share(interval));
-	parts_add(&line, ROLE_DIM, "every %s", length);
-	parts_add(&line, ROLE_DIM, "self %.1f%%",
-		  length_ns ? 100.0 * (double)interval->self_cpu_ns / (double)length_ns : 0.0);
+	add_length(screen, &line, length_ns);
+	add_self(screen, &line, length_ns);
 	parts_add(&line, ROLE_DIM, "%s", session->host);
 	parts_add(&line, ROLE_DIM, "%u CPUs", session->cpus);
 	parts_add(&line, ROLE_DIM, "Linux %.20s", session->kernel);

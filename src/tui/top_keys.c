@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "base/text.h"
+#include "tui/screen_base.h"
 #include "tui/top_state.h"
 
 #define ACTION(name) SCREEN_ACTION(struct top_screen, name)
@@ -38,7 +40,7 @@ static enum screen_request move(struct top_screen *screen, int lines)
 
 static int page(const struct top_screen *screen)
 {
-	return screen->line_count > 1 ? screen->line_count - 1 : 10;
+	return screen->page_lines > 1 ? screen->page_lines : 1;
 }
 
 ACTION(up)
@@ -51,22 +53,23 @@ ACTION(down)
 	return move(screen, 1);
 }
 
-static enum screen_request move_page(struct top_screen *screen, int direction)
+/* Lines up, or down: of all about a row where that is shown. */
+static enum screen_request scroll(struct top_screen *screen, int lines)
 {
 	if (!screen->full || screen->help)
-		return move(screen, direction * page(screen));
-	screen->full_offset += direction * page(screen);
+		return move(screen, lines);
+	screen->full_offset += lines;
 	return SCREEN_REDRAW;
 }
 
 ACTION(page_up)
 {
-	return move_page(screen, -1);
+	return scroll(screen, -page(screen));
 }
 
 ACTION(page_down)
 {
-	return move_page(screen, 1);
+	return scroll(screen, page(screen));
 }
 
 static enum screen_request move_help(struct top_screen *screen, int offset)
@@ -89,7 +92,7 @@ ACTION(last)
 	return select_index(screen, SIZE_MAX);
 }
 
-static void leave_full(struct top_screen *screen)
+void top_leave_full(struct top_screen *screen)
 {
 	screen->full = false;
 	if (screen->blame != BLAME_NONE)
@@ -101,7 +104,7 @@ ACTION(inspect)
 	const struct row *row = top_selected(screen);
 
 	if (screen->full) {
-		leave_full(screen);
+		top_leave_full(screen);
 		return top_arrange(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;
 	}
 	screen->full_offset = 0;
@@ -127,7 +130,7 @@ ACTION(leave)
 	if (screen->help)
 		screen->help = false;
 	else if (screen->full)
-		leave_full(screen);
+		top_leave_full(screen);
 	else if (screen->blame && !*screen->filter)
 		screen->blame = BLAME_NONE;
 	else
@@ -149,6 +152,7 @@ ACTION(filter)
 
 ACTION(search)
 {
+	screen->found_from = screen->index;
 	return ask(screen, PROMPT_SEARCH, "");
 }
 
@@ -192,7 +196,7 @@ ACTION(blame)
 
 ACTION(columns)
 {
-	screen->all_columns = !screen->all_columns;
+	screen->all_columns = screen->says_left_out = !screen->all_columns;
 	return SCREEN_REDRAW;
 }
 
@@ -265,6 +269,8 @@ ACTION(sort_common)
 
 ACTION(group)
 {
+	enum grouping was = screen->by;
+
 	/* thread, process, tree, cgroup */
 	if (screen->by == BY_PROCESS && !screen->tree) {
 		screen->tree = true;
@@ -272,7 +278,7 @@ ACTION(group)
 		screen->tree = false;
 		screen->by = (screen->by + 1) % GROUPINGS_COUNT;
 	}
-	return top_regroup(screen) < 0 ? SCREEN_QUIT : SCREEN_SELECTED;
+	return top_regroup(screen, was) < 0 ? SCREEN_QUIT : SCREEN_SELECTED;
 }
 
 ACTION(hide_idle)
@@ -352,7 +358,8 @@ static const struct binding items[] = {
 	 0},
 	{"Space", "freeze", "freeze the screen, or go on; pauses a recording", KEY_KIND_CHARACTER,
 	 " ", freeze, 0},
-	{"i", NULL, "set the length of an interval", KEY_KIND_CHARACTER, "i", interval, 0},
+	{"i", NULL, "set the length of an interval; how fast a recording plays", KEY_KIND_CHARACTER,
+	 "i", interval, 0},
 	{"Right .", "step", "recording: the next interval", KEY_KIND_RIGHT, NULL, forward,
 	 BINDING_REPLAY},
 	{"", NULL, "", KEY_KIND_CHARACTER, ".", forward, BINDING_REPLAY},
@@ -366,6 +373,8 @@ static const struct binding items[] = {
 	{"", NULL, "", KEY_KIND_CHANGES_PROCESS, NULL, changes_process, 0},
 	{"? h F1", "help", "this list, or back", KEY_KIND_CHARACTER, "?h", help,
 	 BINDING_KEPT | BINDING_LAST},
+	{"Ctrl-L", NULL, "draw the screen again, over what others have written there",
+	 KEY_KIND_CHARACTER, "\f", screen_base_repaint, 0},
 	{"q F10", "quit", "end", KEY_KIND_CHARACTER, "qQ\003", quit, BINDING_KEPT},
 };
 
@@ -424,6 +433,23 @@ static enum screen_request answer(struct top_screen *screen)
 	}
 }
 
+/* What applied while it was typed does not any more. */
+static enum screen_request cancel(struct top_screen *screen)
+{
+	enum prompt prompt = screen->prompt;
+
+	screen->prompt = PROMPT_NONE;
+	*screen->message = '\0';
+	if (prompt == PROMPT_SEARCH) {
+		*screen->search = '\0';
+		select_index(screen, screen->found_from);
+		return SCREEN_SELECTED;
+	}
+	if (prompt == PROMPT_FILTER)
+		*screen->filter = '\0';
+	return top_arrange(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;
+}
+
 /* The filter applies while it is typed. */
 static enum screen_request type(struct top_screen *screen, struct key key)
 {
@@ -431,8 +457,7 @@ static enum screen_request type(struct top_screen *screen, struct key key)
 	case TYPING_ACCEPTED:
 		return answer(screen);
 	case TYPING_CANCELLED:
-		screen->prompt = PROMPT_NONE;
-		return SCREEN_REDRAW;
+		return cancel(screen);
 	case TYPING_IGNORED:
 		return SCREEN_NOTHING;
 	case TYPING_CHANGED:
@@ -488,9 +513,9 @@ enum screen_request top_screen_key(struct top_screen *screen, struct key key)
 	case KEY_KIND_CLICK:
 		return click(screen, key);
 	case KEY_KIND_WHEEL_UP:
-		return move(screen, -3);
+		return scroll(screen, -3);
 	case KEY_KIND_WHEEL_DOWN:
-		return move(screen, 3);
+		return scroll(screen, 3);
 	default:
 		break;
 	}
@@ -513,12 +538,21 @@ void top_draw_hints(struct top_screen *screen, struct canvas *canvas, int row)
 				 .replay = screen->options.replay};
 	char chosen[96];
 
+	if (screen->options.replay && screen->prompt == PROMPT_INTERVAL)
+		line.question = "an interval every (as 500ms, 2s): ";
 	if (*screen->filter)
 		snprintf(chosen, sizeof(chosen), "filter: %s", screen->filter);
 	else
-		snprintf(chosen, sizeof(chosen), "%s%s%s",
+		snprintf(chosen, sizeof(chosen), "%s%s%s%s",
 			 screen->follow ? "following, by " : "by ", screen->sort->name,
-			 screen->reverse ? " (reversed)" : "");
+			 screen->reverse ? " (reversed)" : "",
+			 screen->hide_idle ? ", no idle" : "");
+	/* until the next key, in place of the hints */
+	if (screen->says_left_out && screen->columns_left_out)
+		snprintf(screen->message, sizeof(screen->message),
+			 "%d more column%s in a wider terminal", screen->columns_left_out,
+			 text_plural((uint64_t)screen->columns_left_out));
+	screen->says_left_out = false;
 	line.chosen = chosen;
 	last_line_draw(&bindings, canvas, row, &line, &screen->hints);
 }

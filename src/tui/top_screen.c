@@ -18,6 +18,8 @@
 #define FINDINGS_ALL   22
 /* So many intervals a line of findings stays empty before the table takes it. */
 #define FINDINGS_CALM 5
+/* and for which the column of a state stays that no row has time in any more */
+#define COLUMNS_CALM 5
 
 struct top_screen *top_screen_new(const struct top_screen_options *options)
 {
@@ -28,12 +30,14 @@ struct top_screen *top_screen_new(const struct top_screen_options *options)
 	screen->options = *options;
 	screen->by = options->by;
 	screen->sort = options->sort;
+	screen->reverse = options->reverse;
 	screen->tree = options->tree;
 	screen->all_columns = options->all_columns;
 	screen->hide_idle = options->hide_idle;
 	screen->glyphs = options->glyphs;
 	screen->blame = options->blame;
 	screen->interval_ns = options->interval_ns;
+	screen->most = STATES;
 	return screen;
 }
 
@@ -47,6 +51,8 @@ void top_screen_free(struct top_screen *screen)
 	free(screen->order);
 	free(screen->depths);
 	free(screen->reasons);
+	reason_marks_release(&screen->reason_marks);
+	reason_base_release(&screen->reason_base);
 	free(screen->blames);
 	free(screen->summed_blames);
 	free(screen->by_victim);
@@ -100,9 +106,23 @@ bool top_line_matches(const struct top_screen *screen, size_t line, const char *
 		       : top_matches(screen, screen->order[line].row, text);
 }
 
+static bool is_selected(const struct top_screen *screen, const struct row *row)
+{
+	struct identity who = row_identity(row, screen->by);
+
+	return who.tid == screen->selected.tid && who.start_ns == screen->selected.start_ns;
+}
+
+/* The user asked for the selected row, or reads all about it: not for the line. */
+static bool holds_selection(const struct top_screen *screen)
+{
+	return screen->has_selection && (screen->follow || screen->full);
+}
+
 static bool passes(const struct top_screen *screen, const struct row *row)
 {
-	if (screen->hide_idle && !row->exited && !row_active_ns(row))
+	if (screen->hide_idle && row_is_idle(row) &&
+	    !(holds_selection(screen) && is_selected(screen, row)))
 		return false;
 	return !*screen->filter || top_matches(screen, row, screen->filter);
 }
@@ -117,20 +137,34 @@ static void apply_filter(struct top_screen *screen)
 	screen->order_count = kept;
 }
 
-static bool is_selected(const struct top_screen *screen, const struct row *row)
+/* What is shown from now on is of another row. */
+static void let_go(struct top_screen *screen)
 {
-	struct identity who = row_identity(row, screen->by);
+	bool is_hidden = false;
+	char who[32] = "the cgroup";
 
-	return who.tid == screen->selected.tid && who.start_ns == screen->selected.start_ns;
+	for (size_t i = 0; !is_hidden && i < screen->row_count; i++)
+		is_hidden = is_selected(screen, &screen->rows[i]);
+	if (screen->by != BY_CGROUP)
+		snprintf(who, sizeof(who), "%s %u", screen->by == BY_THREAD ? "thread" : "process",
+			 screen->selected.tid);
+	snprintf(screen->message, sizeof(screen->message),
+		 !is_hidden	   ? "%s has ended"
+		 : *screen->filter ? "the filter hides %s"
+				   : "%s is not among the first rows any more",
+		 who);
+	if (screen->full)
+		top_leave_full(screen);
+	screen->follow = false;
 }
 
 /*
  * The selection is a line: the first says who is first. It is a thread where the user asked for
- * that, or reads all about it; when that is gone, the line stays.
+ * that, or reads all about it, until it is gone.
  */
 static void settle_selection(struct top_screen *screen)
 {
-	bool follows = screen->has_selection && (screen->follow || screen->full);
+	bool follows = holds_selection(screen);
 
 	for (size_t i = 0; follows && i < screen->order_count; i++) {
 		if (is_selected(screen, screen->order[i].row)) {
@@ -138,6 +172,8 @@ static void settle_selection(struct top_screen *screen)
 			return;
 		}
 	}
+	if (follows && screen->row_count)
+		let_go(screen);
 	if (screen->index >= top_line_count(screen))
 		screen->index = top_line_count(screen) ? top_line_count(screen) - 1 : 0;
 	if (top_shows_losses(screen))
@@ -160,6 +196,8 @@ int top_arrange(struct top_screen *screen)
 	rows_order(screen->order, screen->rows, screen->row_count, screen->sort, screen->reverse,
 		   screen->interval.session);
 	apply_filter(screen);
+	if (screen->options.top && screen->order_count > screen->options.top)
+		screen->order_count = screen->options.top;
 	if ((screen->tree && top_order_tree(screen) < 0) || top_find_losses(screen) < 0)
 		return -ENOMEM;
 	settle_selection(screen);
@@ -207,15 +245,47 @@ static int sum_up(struct top_screen *screen)
 	return 0;
 }
 
+/* What most of the time was lately: a while, and for a while after that. */
+static void note_most(struct top_screen *screen, const struct interval *interval)
+{
+	uint64_t all_ns = 0;
+	int most = 0;
+
+	for (int j = 0; j < STATES; j++)
+		screen->recent_ns[j] -= screen->recent_ns[j] / 4;
+	for (size_t i = 0; i < interval->row_count; i++)
+		for (int j = 0; j < STATES; j++) {
+			screen->seen_ns[j] += interval->rows[i].states_ns[j];
+			screen->recent_ns[j] += interval->rows[i].states_ns[j];
+		}
+	for (int j = 0; j < STATES; j++) {
+		all_ns += screen->recent_ns[j];
+		most = screen->recent_ns[j] > screen->recent_ns[most] ? j : most;
+	}
+	if (screen->recent_ns[most] > all_ns / 2)
+		screen->most = (enum state)most;
+	else if (screen->most < STATES && screen->recent_ns[screen->most] < all_ns / 3)
+		screen->most = STATES;
+}
+
+/* Columns do not come and go with each interval. */
+static void note_states(struct top_screen *screen)
+{
+	unsigned int states = rows_states(screen->threads, screen->thread_count);
+
+	for (int j = 0; j < STATES; j++) {
+		if (states & 1U << j)
+			screen->columns_calm[j] = COLUMNS_CALM;
+		else if (screen->columns_calm[j])
+			screen->columns_calm[j]--;
+	}
+}
+
 /* Rows of the chosen kind from those by thread. */
 static int group(struct top_screen *screen)
 {
 	if (sum_up(screen) < 0)
 		return -ENOMEM;
-	memset(screen->present, 0, sizeof(screen->present));
-	for (size_t i = 0; i < screen->row_count; i++)
-		for (int j = 0; j < STATES; j++)
-			screen->present[j] |= screen->rows[i].states_ns[j] > 0;
 	return group_blame(screen);
 }
 
@@ -254,6 +324,31 @@ static int copy_blame(struct top_screen *screen, const struct interval *interval
 	return 0;
 }
 
+static int count_reasons(struct top_screen *screen)
+{
+	const struct reason_marks *marks = &screen->reason_marks;
+
+	if (array_reserve(&screen->reasons, &screen->reason_room, marks->count,
+			  sizeof(*screen->reasons)) < 0)
+		return -ENOMEM;
+	screen->reason_count = reason_base_since(&screen->reason_base, marks, screen->reasons);
+	return 0;
+}
+
+/* What comes is counted from when dwell began to keep it, which may be before the history began. */
+static int copy_reasons(struct top_screen *screen, const struct interval *interval)
+{
+	const struct interval base = {.reasons = interval->base_reasons,
+				      .reason_count = interval->base_reason_count};
+	bool begins = !screen->history.identities.count;
+
+	if ((interval->is_first && reason_marks_turn(&screen->reason_marks, &base) < 0) ||
+	    reason_marks_turn(&screen->reason_marks, interval) < 0 ||
+	    (begins && reason_base_begin(&screen->reason_base, &screen->reason_marks) < 0))
+		return -ENOMEM;
+	return count_reasons(screen);
+}
+
 int top_screen_update(struct top_screen *screen, const struct intervals *intervals,
 		      const struct interval *interval)
 {
@@ -261,23 +356,17 @@ int top_screen_update(struct top_screen *screen, const struct intervals *interva
 		return 0;
 	if (array_reserve(&screen->threads, &screen->thread_room, interval->row_count,
 			  sizeof(*screen->threads)) < 0 ||
-	    array_reserve(&screen->reasons, &screen->reason_room, interval->reason_count,
-			  sizeof(*screen->reasons)) < 0)
+	    copy_reasons(screen, interval) < 0)
 		return -ENOMEM;
 	if (interval->row_count)
 		memcpy(screen->threads, interval->rows,
 		       interval->row_count * sizeof(*screen->threads));
 	screen->thread_count = interval->row_count;
-	if (interval->reason_count)
-		memcpy(screen->reasons, interval->reasons,
-		       interval->reason_count * sizeof(*screen->reasons));
-	screen->reason_count = interval->reason_count;
 	if (copy_blame(screen, interval) < 0 || findings_find(&screen->findings, interval) < 0)
 		return -ENOMEM;
 	settle_findings(screen);
-	for (size_t i = 0; i < interval->row_count; i++)
-		for (int j = 0; j < STATES; j++)
-			screen->seen_ns[j] += interval->rows[i].states_ns[j];
+	note_states(screen);
+	note_most(screen, interval);
 	screen->interval = *interval;
 	screen->intervals = intervals;
 	if (group(screen) < 0 || remember(screen) < 0)
@@ -288,15 +377,15 @@ int top_screen_update(struct top_screen *screen, const struct intervals *interva
 void top_screen_restart(struct top_screen *screen)
 {
 	history_clear(&screen->history);
+	reason_marks_release(&screen->reason_marks);
 }
 
 static void draw_waiting(const struct top_screen *screen, struct canvas *canvas)
 {
 	const char *goes_on = canvas->ascii ? "..." : "…";
-	char length[16], text[64];
+	char text[64];
 
-	duration_format(length, sizeof(length), screen->interval_ns);
-	snprintf(text, sizeof(text), "measuring the first interval, of %s%s", length, goes_on);
+	snprintf(text, sizeof(text), "measuring the first interval%s", goes_on);
 	if (screen->options.replay)
 		snprintf(text, sizeof(text), "reading the recording%s", goes_on);
 	canvas_text(canvas, 0, 0, canvas->columns, ROLE_TITLE, "dwell top");
@@ -346,10 +435,12 @@ static void draw_body(struct top_screen *screen, struct canvas *canvas)
 	top_draw_findings(screen, canvas, TOP_HEADER_LINES, found);
 	if (screen->full && top_selected(screen)) {
 		screen->full_offset = top_draw_inspector(screen, canvas, first, lines);
+		screen->page_lines = lines - 2; /* who it is, and that there is more */
 		return;
 	}
 	screen->first_line = first + 1;
 	screen->line_count = lines - inspector - 1;
+	screen->page_lines = screen->line_count - 1;
 	if (screen->line_count <= 0)
 		return;
 	scroll(screen, lines - inspector);
@@ -361,6 +452,12 @@ static void draw_body(struct top_screen *screen, struct canvas *canvas)
 		top_draw_inspector(screen, canvas, first + lines - inspector, inspector);
 }
 
+static void draw_help(struct top_screen *screen, struct canvas *canvas)
+{
+	screen->help_offset = top_draw_help(screen, canvas);
+	screen->page_lines = canvas->rows - 2;
+}
+
 void top_screen_draw(struct top_screen *screen, struct canvas *canvas)
 {
 	screen->line_count = 0;
@@ -370,7 +467,7 @@ void top_screen_draw(struct top_screen *screen, struct canvas *canvas)
 	if (!screen->interval.session)
 		draw_waiting(screen, canvas);
 	else if (screen->help)
-		screen->help_offset = top_draw_help(screen, canvas);
+		draw_help(screen, canvas);
 	else
 		draw_body(screen, canvas);
 	top_draw_hints(screen, canvas, canvas->rows - 1);
@@ -414,6 +511,7 @@ void top_screen_options(const struct top_screen *screen, struct top_screen_optio
 	ret_options->by = screen->by;
 	ret_options->tree = screen->tree;
 	ret_options->sort = screen->sort;
+	ret_options->reverse = screen->reverse;
 	ret_options->interval_ns = screen->interval_ns;
 	ret_options->hide_idle = screen->hide_idle;
 	ret_options->all_columns = screen->all_columns;
@@ -425,14 +523,43 @@ void top_screen_message(struct top_screen *screen, const char *text)
 	snprintf(screen->message, sizeof(screen->message), "%s", text);
 }
 
-int top_regroup(struct top_screen *screen)
+static bool is_part(const struct row *row, const struct row *of, enum grouping by)
 {
+	return by == BY_CGROUP ? row->cgroup_id == of->cgroup_id : row->pid == of->pid;
+}
+
+/* What the row that was selected is part of now, or the first that is part of it. */
+static void select_related(struct top_screen *screen, const struct row *before, enum grouping was)
+{
+	enum grouping by = was == BY_CGROUP || screen->by == BY_CGROUP ? BY_CGROUP : BY_PROCESS;
+
+	for (size_t i = 0; i < screen->order_count; i++) {
+		if (!is_part(screen->order[i].row, before, by))
+			continue;
+		screen->index = i;
+		screen->has_selection = true;
+		screen->selected = row_identity(screen->order[i].row, screen->by);
+		return;
+	}
+	screen->follow = false;
+}
+
+int top_regroup(struct top_screen *screen, enum grouping was)
+{
+	const struct row *selected = top_selected(screen);
+	struct row before = selected ? *selected : (struct row){0};
+	bool had_selection = selected;
+
 	history_clear(&screen->history);
 	screen->has_selection = false;
 	screen->index = screen->offset = 0;
 	if (!screen->interval.session)
 		return 0;
-	if (group(screen) < 0 || remember(screen) < 0)
+	if (reason_base_begin(&screen->reason_base, &screen->reason_marks) < 0 ||
+	    count_reasons(screen) < 0 || group(screen) < 0 || remember(screen) < 0 ||
+	    top_arrange(screen) < 0)
 		return -ENOMEM;
-	return top_arrange(screen);
+	if (had_selection)
+		select_related(screen, &before, was);
+	return 0;
 }

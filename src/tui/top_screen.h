@@ -19,7 +19,9 @@ struct top_screen;
 struct top_screen_options {
 	enum grouping by;
 	const struct field *sort;
+	bool reverse;
 	uint64_t interval_ns;
+	size_t top;  /* rows at most; 0: all */
 	bool replay; /* of a recording: it can be paused, stepped through, and has an end */
 	bool tree;   /* processes below their parents; by BY_PROCESS */
 	bool hide_idle, all_columns, glyphs;

@@ -6,6 +6,7 @@
 #include "model/blame_losses.h"
 #include "model/findings.h"
 #include "model/history.h"
+#include "model/reason_marks.h"
 #include "tui/canvas.h"
 #include "tui/keys.h"
 #include "tui/top_screen.h"
@@ -35,14 +36,18 @@ struct top_screen {
 	struct row *rows; /* one of the next two */
 	struct row *threads, *sums;
 	size_t thread_count, row_count, thread_room, sum_room;
-	uint64_t seen_ns[STATES];  /* of all threads, in all intervals */
-	bool present[STATES];	   /* a row has time in it */
+	uint64_t seen_ns[STATES];   /* of all threads, in all intervals */
+	uint64_t recent_ns[STATES]; /* the same, of which a quarter fades with each interval */
+	enum state most;	    /* that took more than half of it; STATES: none did */
+	int columns_calm[STATES];  /* intervals for which a state's column stays; 0: it is hidden */
 	struct ordered_row *order; /* of the rows that pass the filter */
 	uint8_t *depths;	   /* of the order, as a tree */
 	size_t order_count, order_room, depth_room;
-	struct wire_reason *reasons;
+	struct wire_reason *reasons; /* since the history began */
 	size_t reason_count, reason_room;
-	struct blame *grouped_blames; /* of `rows`: one of the next two */
+	struct reason_marks reason_marks;
+	struct reason_base reason_base; /* when it began */
+	struct blame *grouped_blames;	/* of `rows`: one of the next two */
 	struct blame *blames, *summed_blames;
 	size_t blame_count, grouped_count, blame_room, summed_room;
 	/* those of lost states: of a victim together, the largest first */
@@ -66,6 +71,7 @@ struct top_screen {
 	size_t offset;		      /* first row shown */
 	int help_offset, full_offset; /* lines scrolled */
 	char filter[TYPED_BYTES], search[TYPED_BYTES];
+	size_t found_from; /* where the line was when the search began */
 	enum prompt prompt;
 	char typed[TYPED_BYTES];
 	char message[256];
@@ -73,7 +79,9 @@ struct top_screen {
 	unsigned int seek_seconds;
 	uint64_t interval_ns;
 	/* as last drawn, for the mouse */
-	int first_line, line_count;
+	int first_line, line_count, columns_left_out;
+	bool says_left_out; /* `z` was pressed */
+	int page_lines;	    /* that a page key moves by, so that nothing is passed over */
 	struct hints hints;
 	struct heading headings[HEADINGS_MAX];
 	size_t heading_count;
@@ -97,8 +105,11 @@ bool top_shows_losses(const struct top_screen *screen);
 /* top_screen.c: sorts and filters again, and finds the selected row again. */
 int top_arrange(struct top_screen *screen) must_check;
 
+/* top_keys.c: back to the table, or to the losses. */
+void top_leave_full(struct top_screen *screen);
+
 /* Groups the rows again, by screen->by. */
-int top_regroup(struct top_screen *screen) must_check;
+int top_regroup(struct top_screen *screen, enum grouping was) must_check;
 
 /* top_tree.c: the order, which is sorted, as a tree of parents and children, with depths. */
 int top_order_tree(struct top_screen *screen) must_check;
@@ -136,7 +147,10 @@ struct top_column {
 #define TOP_COLUMNS_MAX (STATES + 6)
 
 struct top_columns {
-	int name; /* columns that number and name take */
+	int name_width; /* of the name alone */
+	int name;	/* columns that number, name and how many threads take */
+	char sort_heading[24];
+	int left_out; /* columns of states there is not room for */
 	struct top_column items[TOP_COLUMNS_MAX];
 	size_t count;
 };

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "tui/top_state.h"
 
-#define NAME_WIDTH 15
+#define RUNNING_WIDTH 18 /* of "running on CPU 127" */
 
 /* Sorted by this field: the heading says so, and which way. */
 static bool is_sorted(const struct top_screen *screen, const struct field *field)
@@ -22,7 +22,7 @@ static void draw_heading_text(struct top_screen *screen, struct canvas *canvas, 
 	bool sorted = is_sorted(screen, column->field) && column->kind != TOP_COLUMN_BAR;
 	enum role role = sorted ? ROLE_SORTED : ROLE_HEADER;
 	int length = (int)strlen(column->heading);
-	int text = column->left ? at : at + column->width - length;
+	int text = column->left || length > column->width ? at : at + column->width - length;
 
 	if (sorted && column->left)
 		canvas_put(canvas, row, text + length, role, screen->reverse ? 0x25b4 : 0x25be,
@@ -37,14 +37,15 @@ static void draw_heading_text(struct top_screen *screen, struct canvas *canvas, 
 }
 
 /* Those of number and name, which are always there. */
-static void draw_name_heading(struct top_screen *screen, struct canvas *canvas, int row)
+static void draw_name_heading(struct top_screen *screen, struct canvas *canvas, int row,
+			      int name_width)
 {
 	const struct top_column by_thread[] = {
 		{.kind = TOP_COLUMN_NAME, .field = field_find("tid"), .heading = "TID", .width = 7},
 		{.kind = TOP_COLUMN_NAME,
 		 .field = field_find("comm"),
 		 .heading = "COMM",
-		 .width = NAME_WIDTH,
+		 .width = name_width,
 		 .left = true},
 	};
 	const struct top_column by_process[] = {
@@ -52,7 +53,7 @@ static void draw_name_heading(struct top_screen *screen, struct canvas *canvas, 
 		{.kind = TOP_COLUMN_NAME,
 		 .field = field_find("process"),
 		 .heading = "PROCESS",
-		 .width = NAME_WIDTH,
+		 .width = name_width,
 		 .left = true},
 	};
 	const struct top_column threads = {.kind = TOP_COLUMN_NAME,
@@ -68,7 +69,7 @@ static void draw_name_heading(struct top_screen *screen, struct canvas *canvas, 
 	draw_heading_text(screen, canvas, row, 0, &columns[0]);
 	draw_heading_text(screen, canvas, row, 8, &columns[1]);
 	if (screen->by == BY_PROCESS)
-		draw_heading_text(screen, canvas, row, 8 + NAME_WIDTH + 1, &threads);
+		draw_heading_text(screen, canvas, row, 8 + name_width + 1, &threads);
 }
 
 /* Blanks between columns: before those that are aligned left. */
@@ -85,7 +86,7 @@ static void draw_heading(struct top_screen *screen, struct canvas *canvas,
 	for (int i = 0; i < canvas->columns; i++)
 		canvas_put(canvas, row, i, ROLE_HEADER, ' ', ' ');
 	screen->heading_count = 0;
-	draw_name_heading(screen, canvas, row);
+	draw_name_heading(screen, canvas, row, columns->name_width);
 	for (size_t i = 0; i < columns->count; i++) {
 		const struct top_column *column = &columns->items[i];
 		struct top_column shown = *column;
@@ -173,8 +174,9 @@ static void draw_now(struct canvas *canvas, int row, int column, int width, cons
 		return;
 	}
 	if (what->site.state == WIRE_ON_CPU) {
+		/* the number is what is new */
 		canvas_format(canvas, row, column, width, ROLE_STATE + STATE_USER,
-			      "running on CPU %u", what->cpu);
+			      width < RUNNING_WIDTH ? "on CPU %u" : "running on CPU %u", what->cpu);
 		return;
 	}
 	reason_format(reason, sizeof(reason), what->site, session_is_native(session));
@@ -224,19 +226,18 @@ static void draw_cell(const struct top_screen *screen, struct canvas *canvas, in
 }
 
 static void draw_name(const struct top_screen *screen, struct canvas *canvas, int row,
-		      const struct row *what, unsigned int depth)
+		      const struct row *what, unsigned int depth, int width)
 {
-	int indent = depth > NAME_WIDTH / 2 ? NAME_WIDTH / 2 : (int)depth;
+	int indent = depth > (unsigned int)width / 2 ? width / 2 : (int)depth;
 
 	canvas_format(canvas, row, 0, 8, ROLE_NORMAL, "%7u",
 		      screen->by == BY_THREAD ? what->tid : what->pid);
 	if (indent)
 		canvas_put(canvas, row, 8 + indent - 1, ROLE_DIM, 0x2514, '`');
-	canvas_text(canvas, row, 8 + indent, NAME_WIDTH - indent,
-		    what->exited ? ROLE_DIM : ROLE_NORMAL,
+	canvas_text(canvas, row, 8 + indent, width - indent, what->exited ? ROLE_DIM : ROLE_NORMAL,
 		    screen->by == BY_THREAD ? what->comm : what->process);
 	if (screen->by == BY_PROCESS)
-		canvas_format(canvas, row, 8 + NAME_WIDTH, 6, ROLE_NORMAL, "%6u", what->threads);
+		canvas_format(canvas, row, 8 + width, 6, ROLE_NORMAL, "%6u", what->threads);
 }
 
 static void draw_row(const struct top_screen *screen, struct canvas *canvas,
@@ -248,7 +249,8 @@ static void draw_row(const struct top_screen *screen, struct canvas *canvas,
 	if (screen->by == BY_CGROUP)
 		canvas_format(canvas, row, 0, 6, ROLE_NORMAL, "%5u", what->threads);
 	else
-		draw_name(screen, canvas, row, what, screen->tree ? screen->depths[number] : 0);
+		draw_name(screen, canvas, row, what, screen->tree ? screen->depths[number] : 0,
+			  columns->name_width);
 	for (size_t i = 0; i < columns->count; i++) {
 		draw_cell(screen, canvas, row, at, &columns->items[i], what);
 		at += columns->items[i].width;
@@ -259,6 +261,8 @@ static const char *empty_text(const struct top_screen *screen)
 {
 	if (*screen->filter)
 		return "nothing matches the filter (Esc clears it)";
+	if (screen->hide_idle && screen->row_count)
+		return "all are idle (a shows them)";
 	return "nothing to show";
 }
 
@@ -268,6 +272,7 @@ void top_draw_table(struct top_screen *screen, struct canvas *canvas, int first,
 	size_t lines = count > 1 ? (size_t)count - 1 : 0;
 
 	top_columns_plan(&columns, screen, canvas->columns);
+	screen->columns_left_out = columns.left_out;
 	draw_heading(screen, canvas, &columns, first);
 	for (size_t i = 0; i < lines && screen->offset + i < screen->order_count; i++) {
 		int row = first + 1 + (int)i;

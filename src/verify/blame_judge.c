@@ -20,12 +20,14 @@
 
 static bool is_explained(const struct truth *truth, uint64_t waits, uint64_t lost)
 {
-	return waits <= lost * (truth->blamed == STATE_RUNNABLE ? TURNS_PER_LOSS : WAITS_PER_LOSS);
+	return lost &&
+	       waits <= lost * (truth->blamed == STATE_RUNNABLE ? TURNS_PER_LOSS : WAITS_PER_LOSS);
 }
 
 struct shares {
 	uint64_t right, wrong, machine;
 	uint64_t wrong_waits;
+	uint64_t uncounted;	   /* of the wrong ones: time that is owed to no one by any wait */
 	const struct blame *worst; /* of the wrong ones; NULL: there is none */
 };
 
@@ -72,6 +74,7 @@ static void add(struct shares *shares, const struct truth *truth, const struct b
 	} else {
 		shares->wrong += blame->total_ns;
 		shares->wrong_waits += blame->count;
+		shares->uncounted += blame->count ? 0 : blame->total_ns;
 		if (!shares->worst || shares->worst->total_ns < blame->total_ns)
 			shares->worst = blame;
 	}
@@ -101,6 +104,9 @@ enum verdict blame_judge(const struct truth *truth, const struct interval *inter
 		return VERDICT_SKIP;
 	if ((double)shares.right >= SHARE_RIGHT * (double)judged)
 		return VERDICT_PASS;
+	/* about as many waits as it has that much of the time */
+	shares.wrong_waits +=
+		(uint64_t)((double)truth->waits.count * (double)shares.uncounted / (double)all);
 	snprintf(ret_why, TRUTH_TEXT_BYTES, "%s: of its time in %s dwell blames %s for %.1f %%",
 		 truth->thread, state, culprit_name(shares.worst),
 		 100 * (double)shares.worst->total_ns / (double)all);

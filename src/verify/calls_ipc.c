@@ -64,6 +64,15 @@ static void tee_pipe(int argument)
 	tee(tee_source, argument, 65536, 0);
 }
 
+/* For files without names, which a pattern that is killed would leave behind. */
+static int open_again(int fd, int flags)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, flags | O_CLOEXEC);
+}
+
 static int fifo(void)
 {
 	char name[] = "/tmp/dwell-verify-XXXXXX";
@@ -81,10 +90,7 @@ static int fifo(void)
 
 static void open_fifo(int argument)
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", argument);
-	close(open(path, O_WRONLY | O_CLOEXEC));
+	close(open_again(argument, O_WRONLY));
 }
 
 /* System V queues and semaphores outlive their process. */
@@ -184,12 +190,9 @@ static void remove_semaphores(int argument)
 /* A second description of a file; the first one, which stays, has locked it. */
 static int locked_file(bool by_flock)
 {
-	char path[64];
 	struct flock lock = {.l_type = F_WRLCK};
-	int holder = some_file(), fd;
+	int holder = some_file(), fd = open_again(holder, O_RDWR);
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", holder);
-	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0 || (by_flock ? flock(holder, LOCK_EX) : fcntl(holder, F_OFD_SETLK, &lock)) < 0)
 		return pattern_skip("lock of a file");
 	return fd;
@@ -216,7 +219,6 @@ static void wait_for_record_lock(int argument)
 }
 
 /* Its holder, another process, keeps it. */
-static char leased[] = "/tmp/dwell-verify-lease-XXXXXX";
 static pid_t lease_holder;
 
 static void ignore(int number)
@@ -224,16 +226,15 @@ static void ignore(int number)
 	(void)number;
 }
 
-static _Noreturn void hold_lease(int ready)
+static _Noreturn void hold_lease(int file, int ready)
 {
-	int fd;
-
 	/* what others are to be the last to close */
 	dup2(ready, STDIN_FILENO);
+	/* an opening of its own: that one's end is the end of the lease */
+	dup2(open_again(file, O_RDONLY), STDOUT_FILENO);
 	syscall(SYS_close_range, 3, ~0U, 0);
 	signal(SIGIO, ignore);
-	fd = open(leased, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fcntl(fd, F_SETLEASE, F_RDLCK) < 0 || write(STDIN_FILENO, "", 1) != 1)
+	if (fcntl(STDOUT_FILENO, F_SETLEASE, F_RDLCK) < 0 || write(STDIN_FILENO, "", 1) != 1)
 		_exit(EXIT_FAILURE);
 	while (true)
 		pause();
@@ -241,37 +242,35 @@ static _Noreturn void hold_lease(int ready)
 
 static int lease(void)
 {
-	int ready[2], fd = mkostemp(leased, O_CLOEXEC);
+	int ready[2], fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int file = open_again(fd, O_RDONLY);
 	char byte;
 	bool held;
 
-	if (fd < 0 || pipe2(ready, O_CLOEXEC) < 0)
-		return pattern_skip(leased);
-	close(fd);
+	if (file < 0 || pipe2(ready, O_CLOEXEC) < 0)
+		return pattern_skip("a file in /tmp");
+	close(fd); /* a file that is open for writing has no lease for readers */
 	lease_holder = pattern_fork();
 	if (!lease_holder)
-		hold_lease(ready[1]);
+		hold_lease(file, ready[1]);
 	close(ready[1]); /* ours: a child that fails is the end of the pipe */
 	held = read(ready[0], &byte, 1) == 1;
 	close(ready[0]);
 	if (held)
-		return 0;
-	unlink(leased);
+		return file;
 	errno = EINVAL;
 	return pattern_skip("F_SETLEASE");
 }
 
 static void open_leased(int argument)
 {
-	(void)argument;
-	close(open(leased, O_WRONLY | O_CLOEXEC));
+	close(open_again(argument, O_WRONLY));
 }
 
 static void end_lease(int argument)
 {
 	(void)argument;
 	kill(lease_holder, SIGKILL);
-	unlink(leased);
 }
 
 const struct call ipc_calls[] = {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Waits that no C library offers: supervisors, page faults, rings, the tracer. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/aio_abi.h>
@@ -10,6 +11,9 @@
 #include <linux/userfaultfd.h>
 #include <netinet/in.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -19,6 +23,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/kernel_text.h"
+#include "base/schedstat.h"
+#include "capture/features.h"
 #include "verify/ends.h"
 #include "verify/pattern.h"
 
@@ -168,9 +175,50 @@ static int has_uring(void)
 	return 0;
 }
 
+/* The worker that the calling thread's request has made; 0: it is a thread of the kernel here. */
+static uint32_t uring_worker(void)
+{
+	char wanted[TRUTH_NAME_BYTES], path[64], name[TRUTH_NAME_BYTES] = "";
+	DIR *threads = opendir("/proc/self/task");
+	uint32_t worker = 0;
+
+	snprintf(wanted, sizeof(wanted), "iou-wrk-%ld", syscall(SYS_gettid));
+	for (struct dirent *entry; threads && !worker && (entry = readdir(threads));) {
+		snprintf(path, sizeof(path), "/proc/self/task/%.20s/comm", entry->d_name);
+		if (kernel_line(path, name, sizeof(name)) && !strcmp(name, wanted))
+			worker = (uint32_t)atoi(entry->d_name);
+	}
+	if (threads)
+		closedir(threads);
+	return worker;
+}
+
+/*
+ * It cannot measure itself: its request was made between the first two instants, and goes on. Its
+ * end, soon, is the first that dwell hears of it, unless it was seen at its first wakeup.
+ */
+static void report_worker(uint64_t before_ns, uint64_t made_ns)
+{
+	struct truth truth = {.pattern = "io-uring",
+			      .thread = "iou-wrk",
+			      .state = STATE_IPC,
+			      .tid = features_sees_unforked() ? uring_worker() : 0};
+	struct schedstat counted;
+
+	if (!truth.tid || !schedstat_of((pid_t)truth.tid, &counted))
+		return;
+	truth.wall_ns = now_ns() - made_ns;
+	truth.cpu_ns = counted.cpu_ns;
+	truth.states_ns[STATE_RUNNABLE] = counted.delay_ns;
+	truth.states_ns[STATE_IPC] = above(truth.wall_ns, counted.cpu_ns + counted.delay_ns);
+	truth.uncertain_ns = made_ns - before_ns;
+	truth_sink(&truth);
+}
+
 static void wait_for_uring(int argument)
 {
 	struct io_uring_params params = {0};
+	uint64_t before_ns, made_ns;
 	int to, ring = (int)syscall(SYS_io_uring_setup, 1, &params);
 	char *queue = mmap(NULL, params.sq_off.array + sizeof(uint32_t), PROT_READ | PROT_WRITE,
 			   MAP_SHARED, ring, IORING_OFF_SQ_RING);
@@ -190,7 +238,11 @@ static void wait_for_uring(int argument)
 				       .len = 1};
 	*(uint32_t *)(void *)(queue + params.sq_off.array) = 0;
 	__atomic_store_n((uint32_t *)(void *)(queue + params.sq_off.tail), 1, __ATOMIC_RELEASE);
-	syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+	before_ns = now_ns();
+	syscall(SYS_io_uring_enter, ring, 1, 0, 0, NULL, 0);
+	made_ns = now_ns();
+	syscall(SYS_io_uring_enter, ring, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+	report_worker(before_ns, made_ns);
 }
 
 static aio_context_t requests;

@@ -388,7 +388,7 @@ bool judge_add(struct pattern_result *result, const struct truth *truth, const s
 	}
 	if (ret_judgement->open_percent > limit_percent || (wrong && lost)) {
 		if (!wrong || !lost)
-			snprintf(why, sizeof(why), "%s: the machine leaves %.1f %% open",
+			snprintf(why, sizeof(why), "%s: the machine leaves %.3g %% open",
 				 truth->thread, ret_judgement->open_percent);
 		conclude(result, VERDICT_INCONCLUSIVE, why);
 		return false;

@@ -198,6 +198,16 @@ void meter_end(struct meter *meter, enum state state)
 	end_phase(meter, state, 0);
 }
 
+void meter_move(struct meter *meter, enum state from, enum state to, uint64_t ns,
+		uint64_t uncertain_ns)
+{
+	uint64_t moved = ns < meter->truth.states_ns[from] ? ns : meter->truth.states_ns[from];
+
+	meter->truth.states_ns[from] -= moved;
+	meter->truth.states_ns[to] += moved;
+	meter->truth.uncertain_ns += uncertain_ns;
+}
+
 /* No sleep is shorter than its timer. */
 void meter_sleep(struct meter *meter, uint64_t ns)
 {

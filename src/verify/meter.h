@@ -99,6 +99,10 @@ void meter_blame(struct meter *meter, enum state state, enum wire_culprit_kind k
 void meter_begin(struct meter *meter);
 void meter_end(struct meter *meter, enum state state);
 
+/* Of a phase in `from`, what another one knows to have been time in `to`, about. */
+void meter_move(struct meter *meter, enum state from, enum state to, uint64_t ns,
+		uint64_t uncertain_ns);
+
 /* A sleep, as a phase. */
 void meter_sleep(struct meter *meter, uint64_t ns);
 

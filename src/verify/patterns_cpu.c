@@ -3,8 +3,11 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -272,6 +275,117 @@ static void migrating(const char *path)
 	meter_report(&meter, STATE_STOLEN);
 }
 
+#define MOVE_PERIOD_NS (20 * NS_PER_MS)
+
+/* One waits for the CPU of `thief`, and then is moved to that of `other`, who had it meanwhile. */
+struct moving {
+	cpu_set_t from, to;
+	uint64_t end_ns;
+	atomic_bool has_ended;
+	pthread_t victim;
+	sem_t turns;	      /* of the other */
+	atomic_bool is_taken; /* by the other */
+	atomic_bool is_here;  /* with the thief */
+};
+
+static void take_first(int priority)
+{
+	struct sched_param parameters = {.sched_priority = priority};
+
+	if (sched_setscheduler(0, SCHED_FIFO, &parameters) < 0)
+		die("SCHED_FIFO");
+}
+
+static void *be_moved(void *data)
+{
+	const struct moving *moving = data;
+	struct meter meter;
+
+	meter_start(&meter, "moved", "moved");
+	meter_expect(&meter, STATE_RUNNABLE, NULL);
+	meter_blame(&meter, STATE_RUNNABLE, WIRE_CULPRIT_THREAD, "moved-thief");
+	/* before other programs, which would take its CPU, too */
+	take_first(1);
+	/* where it has come to it hardly runs: the kernel throttles who takes a CPU like this */
+	while (now_ns() < moving->end_ns + MOVE_PERIOD_NS)
+		if (!atomic_load(&moving->is_here))
+			meter_sleep(&meter, MOVE_PERIOD_NS / 4);
+	meter_report(&meter, STATE_STOLEN);
+	return NULL;
+}
+
+static void take_for_moved(const char *name, const cpu_set_t *cpu)
+{
+	prctl(PR_SET_NAME, name);
+	if (sched_setaffinity(0, sizeof(*cpu), cpu) < 0)
+		die("sched_setaffinity");
+	take_first(2);
+}
+
+static void *take_and_move(void *data)
+{
+	struct moving *moving = data;
+
+	take_for_moved("moved-thief", &moving->from);
+	while (now_ns() < moving->end_ns) {
+		uint64_t until = now_ns() + MOVE_PERIOD_NS / 2;
+
+		pthread_setaffinity_np(moving->victim, sizeof(moving->from), &moving->from);
+		atomic_store(&moving->is_here, true);
+		atomic_store(&moving->is_taken, true);
+		sem_post(&moving->turns);
+		/* the other one is not to be waited for */
+		while (now_ns() < until || atomic_load(&moving->is_taken))
+			;
+		atomic_store(&moving->is_here, false);
+		pthread_setaffinity_np(moving->victim, sizeof(moving->to), &moving->to);
+		sleep_ns(MOVE_PERIOD_NS / 2);
+	}
+	atomic_store(&moving->has_ended, true);
+	sem_post(&moving->turns);
+	return NULL;
+}
+
+static void *take_other(void *data)
+{
+	struct moving *moving = data;
+
+	take_for_moved("moved-other", &moving->to);
+	while (sem_wait(&moving->turns) >= 0 && !atomic_load(&moving->has_ended)) {
+		spin_wall_ns(8 * NS_PER_MS);
+		atomic_store(&moving->is_taken, false);
+	}
+	return NULL;
+}
+
+static void moved_while_waiting(const char *path)
+{
+	struct moving moving = {.end_ns = pattern_end_ns()};
+	pthread_t thief, other;
+	cpu_set_t allowed;
+	int cpu = 0;
+
+	(void)path;
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
+		die("sched_getaffinity");
+	sem_init(&moving.turns, 0, 0);
+	errno = ENODEV;
+	if (CPU_COUNT(&allowed) < 2)
+		die("a second CPU");
+	while (!CPU_ISSET(cpu, &allowed))
+		cpu++;
+	CPU_SET(cpu++, &moving.from);
+	while (!CPU_ISSET(cpu, &allowed))
+		cpu++;
+	CPU_SET(cpu, &moving.to);
+	moving.victim = start(be_moved, &moving);
+	thief = start(take_and_move, &moving);
+	other = start(take_other, &moving);
+	join(thief);
+	join(other);
+	join(moving.victim);
+}
+
 static void stopped(const char *path)
 {
 	struct meter meter;
@@ -302,6 +416,67 @@ static void stopped(const char *path)
 		kill(child, SIGCONT);
 	}
 	waitpid(child, NULL, 0);
+}
+
+/* What only who stops another one knows. */
+struct stops {
+	uint64_t ns, uncertain_ns;
+};
+
+/* The kernel goes on with poll() as restart_syscall(), whose number says nothing. */
+static void wait_while_stopped(const struct stops *stops, int fd)
+{
+	struct pollfd waited = {.fd = fd, .events = POLLIN};
+	struct meter meter;
+
+	meter_start(&meter, "restarted", "restarted");
+	meter_expect(&meter, STATE_IDLE, "poll");
+	meter_begin(&meter);
+	while (poll(&waited, 1, 60 * 1000) < 0)
+		;
+	meter_end(&meter, STATE_IDLE);
+	meter_move(&meter, STATE_IDLE, STATE_STOPPED, stops->ns, stops->uncertain_ns);
+	meter_report(&meter, STATE_STOLEN);
+	_exit(0);
+}
+
+static void restarted(const char *path)
+{
+	struct stops *stops = mmap(NULL, sizeof(*stops), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int ends[2];
+	pid_t child;
+
+	(void)path;
+	if (stops == MAP_FAILED || pipe(ends) < 0)
+		die("pipe");
+	child = pattern_fork();
+	if (child < 0)
+		die("fork");
+	if (!child)
+		wait_while_stopped(stops, ends[0]);
+	for (int i = 0; i < 3; i++) {
+		uint64_t sent_ns, stopped_ns;
+		siginfo_t info;
+
+		sleep_ns(pattern_run_ns / 5);
+		sent_ns = now_ns();
+		kill(child, SIGSTOP);
+		if (waitid(P_PID, (id_t)child, &info, WSTOPPED) < 0)
+			die("waitid");
+		stopped_ns = now_ns();
+		sleep_ns(pattern_run_ns / 20);
+		stops->ns += now_ns() - stopped_ns;
+		stops->uncertain_ns += stopped_ns - sent_ns;
+		kill(child, SIGCONT);
+	}
+	sleep_ns(pattern_run_ns / 5);
+	if (write(ends[1], "", 1) < 0)
+		die("write");
+	waitpid(child, NULL, 0);
+	close(ends[0]);
+	close(ends[1]);
+	munmap(stops, sizeof(*stops));
 }
 
 static void vfork_children(const char *path)
@@ -458,11 +633,14 @@ const struct pattern cpu_patterns[] = {
 	 .run = deadline},
 	{"yield", "two threads yield one CPU to each other", PATTERN_ALONE, .run = yielders},
 	{"migrate", "a thread moves from CPU to CPU", PATTERN_ALONE, .run = migrating},
+	{"moved", "a thread waits for one CPU and is moved to another", PATTERN_ALONE,
+	 .run = moved_while_waiting},
 	{"born", "twelve threads begin at once on one CPU", PATTERN_ALONE, .run = many_born},
 	{"burst", "50 ms of work, 100 ms of sleep", .run = burst_and_sleep},
 	{"naps", "200 us of work, 1 ms of sleep", .run = nap_often},
 	{"short-lived", "threads of 10 ms, one after the other", .run = short_lived},
 	{"stopped", "a child that stops itself four times", .run = stopped},
+	{"restarted", "a child that is stopped three times while it waits", .run = restarted},
 	{"vfork", "vfork children that sleep for 50 ms", .run = vfork_children},
 	{NULL, NULL, PATTERN_BESIDE, false, NULL},
 };

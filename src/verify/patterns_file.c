@@ -3,12 +3,17 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "capture/features.h"
 #include "verify/pattern.h"
 
 #define BLOCK 4096UL
@@ -41,6 +46,38 @@ static off_t random_block(void)
 	return (off_t)((unsigned long)random() % (PATTERN_FILE_BYTES / BLOCK) * BLOCK);
 }
 
+/*
+ * Of the file that is open: the disk that ends its requests. NULL: that one has no name for dwell
+ * on this kernel, or requests of others end in its place, as where devices are stacked.
+ */
+static const char *disk_of(int fd)
+{
+	static char name[PATH_MAX];
+	char path[64], *part;
+	struct stat status;
+	ssize_t length;
+
+	if (!features_names_disks() || fstat(fd, &status) < 0)
+		return NULL;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", major(status.st_dev),
+		 minor(status.st_dev));
+	length = readlink(path, name, sizeof(name) - 1);
+	if (length <= 0)
+		return NULL;
+	name[length] = '\0';
+	/* the directory of a partition lies in that of its disk */
+	part = strrchr(name, '/');
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/partition", major(status.st_dev),
+		 minor(status.st_dev));
+	if (part && !access(path, F_OK)) {
+		*part = '\0';
+		part = strrchr(name, '/');
+	}
+	/* of others requests are none of their own */
+	snprintf(path, sizeof(path), "/sys/block/%.40s/mq", part ? part + 1 : name);
+	return access(path, F_OK) ? NULL : part ? part + 1 : name;
+}
+
 /* Large ones: of many small ones a second, what lies between two clocks is a large part. */
 #define DIRECT_BYTES (1UL << 20)
 
@@ -52,8 +89,9 @@ static void direct_reads(const char *path)
 
 	meter_start(&meter, "direct", "direct-read");
 	meter_expect(&meter, STATE_DISK, "pread64:file");
-	meter_blame(&meter, STATE_DISK, WIRE_CULPRIT_DEVICE, NULL);
-	close(open_filled(path));
+	fd = open_filled(path);
+	meter_blame(&meter, STATE_DISK, WIRE_CULPRIT_DEVICE, disk_of(fd));
+	close(fd);
 	fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
 	if (fd < 0 || posix_memalign(&buffer, BLOCK, DIRECT_BYTES))
 		die("O_DIRECT");

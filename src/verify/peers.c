@@ -169,11 +169,28 @@ static const enum state states[PEER_TIMES] = {[PEER_CPU] = STATE_USER,
 					      [PEER_BLOCKED] = STATE_SLEEP,
 					      [PEER_OFF_CPU] = STATE_SLEEP};
 
+static const char *const time_names[PEER_TIMES] = {[PEER_CPU] = "CPU",
+						   [PEER_RUNNABLE] = "run queue",
+						   [PEER_BLOCKED] = "blocked",
+						   [PEER_OFF_CPU] = "off-CPU"};
+
+/* The place of each kind of time among those that are measured. */
+static void list_times(struct peer_result *result, unsigned int times, size_t places[PEER_TIMES])
+{
+	for (int f = 0; f < PEER_TIMES; f++) {
+		places[f] = result->time_count;
+		if (times & 1U << f)
+			result->times[result->time_count++].name = time_names[f];
+	}
+}
+
 static int judge(const struct peers *peers, const struct peer_sums *sums, unsigned int times,
 		 struct peer_result *result)
 {
+	size_t places[PEER_TIMES];
 	int code = 0;
 
+	list_times(result, times, places);
 	for (size_t i = 0; code >= 0 && i < peers->count; i++) {
 		const struct known *known = &peers->known[i];
 		const uint64_t *seen = known->tid ? peer_sums_find(sums, known->tid) : NULL;
@@ -188,11 +205,17 @@ static int judge(const struct peers *peers, const struct peer_sums *sums, unsign
 							     &known->open, known->wall_ns)
 					       : NAN;
 
-			if (!isnan(error))
-				code = ranks_add(&result->errors, error, known->pattern);
+			if (isnan(error))
+				continue;
+			code = ranks_add(&result->errors, error, known->pattern);
+			if (code >= 0)
+				code = ranks_add(&result->times[places[f]].errors, error,
+						 known->pattern);
 		}
 	}
 	ranks_end(&result->errors);
+	for (size_t i = 0; i < result->time_count; i++)
+		ranks_end(&result->times[i].errors);
 	return code;
 }
 
@@ -228,6 +251,13 @@ int peers_judge(struct peers *peers, struct peer_result results[PEERS], struct e
 			code = judge(peers, &peers->sums[i], times, next);
 	}
 	return code < 0 ? error_set(error, ENOMEM, "out of memory") : 0;
+}
+
+void peer_result_release(struct peer_result *result)
+{
+	ranks_release(&result->errors);
+	for (size_t i = 0; i < result->time_count; i++)
+		ranks_release(&result->times[i].errors);
 }
 
 void peers_close(struct peers *peers)

@@ -10,13 +10,22 @@
 
 #include "base/error.h"
 #include "verify/judge.h"
+#include "verify/peer_output.h"
 #include "verify/ranks.h"
+
+/* How exact one kind of time is. */
+struct peer_time_result {
+	const char *name;
+	struct ranks errors; /* of each thread */
+};
 
 /* Dwell itself is the first of them. */
 struct peer_result {
 	const char *name;
 	const char *measures; /* which of CPU, run queue, blocked, or all that is not CPU */
 	struct ranks errors;  /* of each of these, of each thread */
+	struct peer_time_result times[PEER_TIMES]; /* each alone, of those that it measures */
+	size_t time_count;
 	unsigned int threads; /* that it has figures of */
 	unsigned int unseen;  /* that it has none of */
 	struct error why;     /* it did not run; empty: it did */
@@ -43,9 +52,11 @@ int peers_end(struct peers *peers, struct error *error) must_check;
 int peers_add(struct peers *peers, const char *pattern, const struct truth *truth,
 	      const struct row *row, const struct interval *interval) must_check;
 
-/* Ends the tools, and judges. The results are to be released with ranks_release(). */
+/* Ends the tools, and judges. The results are to be released. */
 int peers_judge(struct peers *peers, struct peer_result results[PEERS],
 		struct error *error) must_check;
+
+void peer_result_release(struct peer_result *result);
 
 void peers_close(struct peers *peers); /* takes NULL */
 

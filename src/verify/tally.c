@@ -301,7 +301,7 @@ void verify_release(struct verification *result)
 		ranks_release(&result->states[s].errors);
 	ranks_release(&result->all);
 	for (size_t i = 0; i < result->peer_count; i++)
-		ranks_release(&result->peers[i].errors);
+		peer_result_release(&result->peers[i]);
 	peers_close(result->measuring);
 	free(result->patterns);
 }

@@ -21,7 +21,7 @@ void get_blame_culprit_state(const struct field *field, const struct item *item,
 			     struct value *value);
 
 /* Because of whom, in words: "ran instead: backup-tar 4711", "ended by http-4 8626, meanwhile disk
- * fsync". */
+ * fsync", "ran instead: threads of rustc 812", "ended by sh (several of that name)". */
 void blame_describe(char *into, size_t room, const struct blame *blame,
 		    const struct session_info *session);
 /* The same of a culprit that has that name; system calls have one where `native`. */

@@ -21,6 +21,8 @@
 #define PATH_COLUMNS   40
 #define CULPRITS_SHOWN 5
 #define BECAUSE_AT     (VICTIM_COLUMNS + 38) /* where the last column begins */
+#define BECAUSE_MIN    36		     /* columns; with less it is below */
+#define BECAUSE_BELOW  4
 #define BECAUSE_BYTES  384
 
 const char *blame_cgroup(const struct blame_party *party, const struct session_info *session)
@@ -47,18 +49,23 @@ void blame_party_name(char *into, size_t room, const struct blame_party *party,
 		snprintf(into, room, "%s", name);
 }
 
+/*
+ * Where `by_thread`. Threads that the kernel side had no room for are their process, whose number
+ * would be that of its first one.
+ */
+static void name_among(bool by_thread, char *into, size_t room, const struct blame_party *party,
+		       const struct session_info *session)
+{
+	bool are_threads = by_thread && !party->tid && party->pid;
+	int used = snprintf(into, room, "%s", are_threads ? "threads of " : "");
+
+	blame_party_name(into + used, room - (size_t)used, party, session);
+}
+
 void blame_loss_name(char *into, size_t room, const struct blame_loss *loss, enum blame_side side,
 		     const struct session_info *session)
 {
-	const struct blame_party *party = blame_loss_party(loss, side);
-	bool by_thread = loss->shares[0]->victim.tid;
-	char name[192];
-
-	blame_party_name(name, sizeof(name), party, session);
-	/* those that the kernel side had no room for: among threads, the process's number would
-	 * be that of its first one */
-	snprintf(into, room, "%s%s", by_thread && !party->tid && party->pid ? "threads of " : "",
-		 name);
+	name_among(loss->shares[0]->victim.tid, into, room, blame_loss_party(loss, side), session);
 }
 
 void blame_limit_of(char *into, size_t room, const char *path, const char *name)
@@ -155,8 +162,20 @@ void blame_describe_named(char *into, size_t room, const struct blame *blame, co
 		 blame->state == STATE_RUNNABLE ? "ran instead:" : "ended by", name, meanwhile);
 }
 
-void blame_describe(char *into, size_t room, const struct blame *blame,
-		    const struct session_info *session)
+/* How many a name stands for. */
+static void add_several(char *into, size_t room, size_t parties, bool is_least)
+{
+	size_t used = strlen(into);
+
+	if (parties > 1)
+		snprintf(into + used, room - used, " (%zu%s of that name)", parties,
+			 is_least ? " or more" : "");
+	else if (is_least)
+		snprintf(into + used, room - used, " (several of that name)");
+}
+
+static void describe_share(char *into, size_t room, const struct blame *blame,
+			   const struct session_info *session)
 {
 	char name[192], comm[128];
 
@@ -168,13 +187,20 @@ void blame_describe(char *into, size_t room, const struct blame *blame,
 			blame_limit_name(name, sizeof(name), &blame->culprit, session);
 	} else if (blame_is_own(blame)) {
 		snprintf(name, sizeof(name), "its own threads");
-	} else if (blame_has_holder(blame)) {
+	} else if (blame_has_holder(blame) && !blame->victim.tid) {
 		text_printable(comm, sizeof(comm), blame->culprit.comm, NAME_COLUMNS);
 		snprintf(name, sizeof(name), "its own %s", comm);
 	} else {
-		blame_party_name(name, sizeof(name), &blame->culprit, session);
+		name_among(blame->victim.tid, name, sizeof(name), &blame->culprit, session);
 	}
 	blame_describe_named(into, room, blame, name, session_is_native(session));
+}
+
+void blame_describe(char *into, size_t room, const struct blame *blame,
+		    const struct session_info *session)
+{
+	describe_share(into, room, blame, session);
+	add_several(into, room, 1, blame_is_of_several(blame) && !blame->culprit.pid);
 }
 
 /* The other way round: `http-0 8622, while it ran`, `http-0 8622, meanwhile disk fsync`. */
@@ -191,14 +217,23 @@ static void describe_victim(char *into, size_t room, const struct blame *blame,
 	snprintf(into, room, "%s%s", name, meanwhile);
 }
 
-/* The last column, cut where a terminal would break the line. */
+/* The last column; what a terminal has not the room for, on a line of its own. */
 static void write_because(const struct view *view, const char *because)
 {
 	char shown[BECAUSE_BYTES];
-	size_t room = view->columns > BECAUSE_AT ? view->columns - BECAUSE_AT : 0;
+	size_t at = BECAUSE_AT;
 
-	text_printable(shown, sizeof(shown), because, view->columns ? room : sizeof(shown));
-	output_format(view->out, "%s\n", shown);
+	size_t width = text_printable(shown, sizeof(shown), because, sizeof(shown));
+
+	if (view->columns && view->columns < BECAUSE_AT + BECAUSE_MIN &&
+	    view->columns < BECAUSE_AT + width) {
+		at = BECAUSE_BELOW;
+		output_format(view->out, "\n%*s", (int)at, "");
+	} else {
+		output_string(view->out, "  ");
+	}
+	text_wrapped(view->out, shown, at, view->columns);
+	output_char(view->out, '\n');
 }
 
 static void write_share(const struct view *view, const struct blame *blame, uint64_t whole_ns,
@@ -206,7 +241,6 @@ static void write_share(const struct view *view, const struct blame *blame, uint
 {
 	char because[BECAUSE_BYTES], time[16];
 	struct blame named = *blame;
-	size_t used;
 
 	/* of several there is the name, and how many they are */
 	if (line->parties > 1 && view->blame == BLAME_CAUSED)
@@ -216,17 +250,11 @@ static void write_share(const struct view *view, const struct blame *blame, uint
 	if (view->blame == BLAME_CAUSED && blame->kind == WIRE_CULPRIT_THREAD)
 		describe_victim(because, sizeof(because), &named, session);
 	else
-		blame_describe(because, sizeof(because), &named, session);
+		describe_share(because, sizeof(because), &named, session);
 	duration_format(time, sizeof(time), blame->total_ns);
-	output_format(view->out, "%8s %6.1f%%  ", time,
+	output_format(view->out, "%8s %6.1f%%", time,
 		      100.0 * (double)blame->total_ns / (double)whole_ns);
-	used = strlen(because);
-	if (line->parties > 1)
-		snprintf(because + used, sizeof(because) - used, " (%zu%s of that name)",
-			 line->parties, line->is_least ? " or more" : "");
-	else if (line->is_least)
-		snprintf(because + used, sizeof(because) - used, "%s",
-			 blame->culprit.pid ? " (several threads)" : " (several of that name)");
+	add_several(because, sizeof(because), line->parties, line->is_least && !named.culprit.pid);
 	write_because(view, because);
 }
 
@@ -264,19 +292,6 @@ static void write_loss(const struct view *view, const struct blame_loss *loss,
 		if (i)
 			output_format(out, "%*s", VICTIM_COLUMNS + 20, "");
 		write_share(view, &share, loss->total_ns, session, &lines[i]);
-	}
-}
-
-static void write_findings(const struct view *view, const struct interval *interval)
-{
-	const struct findings *findings = interval->findings;
-	char text[FINDING_BYTES];
-
-	for (size_t i = 0; findings && i < findings->count; i++) {
-		finding_format(text, &findings->items[i], interval->session);
-		output_string(view->out, "  ");
-		text_wrapped(view->out, text, 2, view->columns);
-		output_char(view->out, '\n');
 	}
 }
 
@@ -319,6 +334,14 @@ static void write_title(const struct view *view, const struct interval *interval
 		   blame_losses_parties(losses, shown));
 }
 
+static void write_heading(const struct view *view, const char *party, const char *total,
+			  const char *because)
+{
+	output_format(view->out, "%-*s %8s  %-8s %8s %7s", VICTIM_COLUMNS, party, total, "STATE",
+		      "TIME", "SHARE");
+	write_because(view, because);
+}
+
 int page_blame(const struct view *view, const struct interval *interval)
 {
 	cleanup_blame_losses struct blame_losses losses = {0};
@@ -332,11 +355,10 @@ int page_blame(const struct view *view, const struct interval *interval)
 	write_title(view, interval, &losses, shown);
 	if (!session_has_blame(interval->session))
 		output_format(view->out, "%s\n", blame_absent(interval->session));
-	else if (view->findings && !is_caused)
-		write_findings(view, interval);
+	else if (view->findings && !is_caused && interval->findings)
+		findings_write(view->out, interval->findings, interval->session, view->columns);
 	if (session_has_blame(interval->session) && shown)
-		output_format(view->out, "%-*s %8s  %-8s %8s %7s  %s\n", VICTIM_COLUMNS,
-			      is_caused ? "CULPRIT" : "VICTIM", total, "STATE", "TIME", "SHARE",
+		write_heading(view, is_caused ? "CULPRIT" : "VICTIM", total,
 			      is_caused ? "TO" : "BECAUSE OF");
 	for (size_t i = 0; i < shown; i++)
 		write_loss(view, &losses.items[i], interval->session);

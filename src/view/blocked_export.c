@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "model/reason.h"
+#include "view/blamed.h"
 #include "view/blocked_words.h"
 
 /* Trace events: a complete one (X) for each stall on the track of its worker. */
@@ -41,15 +42,24 @@ static void name_of_part(char name[BLOCKED_NAME_BYTES], const struct stalls *sta
 		blocked_name(name, function);
 }
 
-static void chrome_cause(struct json *json, const struct stall_part *part)
+static void chrome_cause(struct json *json, const struct stalls *stalls,
+			 const struct stall_part *part)
 {
-	char reason[REASON_BYTES];
+	const struct stall_blame blame = {.cause = part->cause,
+					  .waker = &part->waker,
+					  .culprit = &part->culprit,
+					  .waker_function = part->waker_function,
+					  .limit = &part->limit};
+	char reason[REASON_BYTES], through[BLOCKED_THROUGH_BYTES];
 
 	json_add_string(json, "cause", stall_cause_info[part->cause].key);
 	if (part->site.state) {
 		reason_format(reason, sizeof(reason), part->site, true);
 		json_add_string(json, "reason", reason);
 	}
+	blocked_through(through, &blame, stalls);
+	if (*through)
+		json_add_string(json, "through", through);
 	if (part->in_place)
 		json_add_string(json, "legitimate", "block_in_place");
 }
@@ -62,7 +72,7 @@ static void chrome_part(struct json *json, const struct stalls *stalls,
 	name_of_part(name, stalls, part);
 	json_object_begin(json, NULL);
 	json_add_string(json, "name", name);
-	chrome_cause(json, part);
+	chrome_cause(json, stalls, part);
 	trace_event_time(json, "us", part->ns);
 	chrome_stack(json, stalls, part->stack);
 	json_object_end(json);
@@ -87,7 +97,7 @@ static int chrome_stall(struct blocked_export *export, const struct stall *stall
 	json_add_u64(&json, "pid", record->pid);
 	json_add_u64(&json, "tid", record->tid);
 	json_object_begin(&json, "args");
-	chrome_cause(&json, main);
+	chrome_cause(&json, export->stalls, main);
 	if (type)
 		json_add_string(&json, "task", type->function);
 	for (__u8 state = 0; state < WIRE_STATES; state++)

@@ -50,6 +50,8 @@ FIELD_GETTER(get_blocked_lost)
 	value_number(value, result->runtime->lost + stall_counts_lost(&result->counts));
 }
 
+VALUE_GETTER(get_unexplained, value_number, result_of(item)->counts.unexplained)
+
 FIELD_GETTER(get_symbolized)
 {
 	const struct wire_runtime *runtime = result_of(item)->runtime;
@@ -140,6 +142,8 @@ FIELD_GETTER(get_probes)
 static const struct field quality_fields[] = {
 	INTEGER_FIELD("lost", get_blocked_lost, "stalls, stacks and workers that found no room"),
 	OBJECT_FIELD("stacks", get_same_row, &stacks_schema, "how many were walked"),
+	INTEGER_FIELD("stalls_without_stack", get_unexplained,
+		      "of which it is not known what did them"),
 	OBJECT_FIELD("probes", get_probes, &probes_schema,
 		     "on polls of tasks; null: there are none, or for less than a second"),
 	SHARE_FIELD("symbolized_share", get_symbolized, "of the addresses seen, those with a name"),

@@ -7,6 +7,7 @@
 #include "base/histogram.h"
 #include "base/machine_time.h"
 #include "base/text.h"
+#include "view/blamed.h"
 #include "view/blocked.h"
 #include "view/blocked_words.h"
 
@@ -48,6 +49,10 @@ static void write_head(struct output *out, const struct blocked_summary *summary
 	output_format(out, "%llu stall%s, %s in all, longest %s  %llu of %llu stacks complete  ",
 		      (unsigned long long)counts.stalls, text_plural(counts.stalls), total, longest,
 		      (unsigned long long)runtime->stacks_complete, (unsigned long long)stacks);
+	if (counts.unexplained)
+		output_format(out, "%llu stall%s WITHOUT A STACK  ",
+			      (unsigned long long)counts.unexplained,
+			      text_plural(counts.unexplained));
 	if (runtime->frames)
 		output_format(out, "%.0f %% of addresses named  ",
 			      100.0 * (double)runtime->frames_named / (double)runtime->frames);
@@ -72,29 +77,17 @@ static void write_cause(struct output *out, const struct hotspot *hotspot)
 static void write_parties(struct output *out, const struct stalls *stalls,
 			  const struct hotspot *hotspot)
 {
-	const struct frame *function = stalls_frame(stalls, hotspot->waker_function);
-	char comm[32], name[BLOCKED_NAME_BYTES], limit[BLOCKED_LIMIT_BYTES];
+	const struct stall_blame blame = {.cause = hotspot->cause,
+					  .in_place = hotspot->in_place,
+					  .waker = &hotspot->waker,
+					  .culprit = &hotspot->culprit,
+					  .waker_function = hotspot->waker_function,
+					  .limit = &hotspot->limit};
+	char text[BLOCKED_THROUGH_BYTES];
 
-	blocked_limit(limit, &hotspot->limit, stalls);
-	if (*limit)
-		output_format(out, "  %s was used up", limit);
-	if (hotspot->in_place)
-		output_string(out, "  block_in_place: the runtime knew");
-	if (hotspot->cause == CAUSE_RUNNABLE && hotspot->culprit.tid) {
-		text_printable(comm, sizeof(comm), hotspot->culprit.comm, 16);
-		output_format(out, "  CPU taken by %s (%u)", comm, hotspot->culprit.pid);
-	}
-	if ((hotspot->cause == CAUSE_LOCK || hotspot->cause == CAUSE_IPC) && hotspot->waker.tid) {
-		text_printable(comm, sizeof(comm), hotspot->waker.comm, 16);
-		output_format(out, "  ended by %s %u", comm, hotspot->waker.tid);
-		if (function) {
-			char shown[BLOCKED_NAME_BYTES];
-
-			blocked_name(name, function);
-			text_printable(shown, sizeof(shown), name, 80);
-			output_format(out, " in %s", shown);
-		}
-	}
+	blocked_through(text, &blame, stalls);
+	if (*text)
+		output_format(out, "  %s", text);
 }
 
 /* The function of a stall for want of a CPU only happened to be there: with blame they are one. */
@@ -184,7 +177,7 @@ static void write_hint(struct output *out, const struct blocked_summary *summary
 			nameless_ns += hotspots[i].total_ns;
 	}
 	if ((double)nameless_ns > HINT_SHARE * (double)total_ns)
-		output_string(out, MADE_AT_RUN_TIME_HINT "\n");
+		text_line(out, 0, "%s", MADE_AT_RUN_TIME_HINT);
 }
 
 static bool any_is_open(struct stalls *stalls)

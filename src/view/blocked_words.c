@@ -8,6 +8,7 @@
 #include "model/reason.h"
 #include "model/starvation.h"
 #include "view/blame.h"
+#include "view/blamed.h"
 
 /* What rustc makes of the body of an async function, block or closure. */
 static const char *const bodies[] = {"::{{closure}}",	"::{closure#",	    "::{async_fn#",
@@ -143,6 +144,45 @@ void blocked_limit(char into[BLOCKED_LIMIT_BYTES], const struct wire_peer *limit
 	if (*name)
 		blame_limit_of(into, BLOCKED_LIMIT_BYTES,
 			       stalls_cgroup(stalls, wire_peer_cgroup(limit)), name);
+}
+
+/* "pool 4712 in flush": who ended a wait, and what it did. */
+static void name_waker(char *into, size_t room, const struct stall_blame *blame,
+		       const struct stalls *stalls)
+{
+	const struct frame *function = stalls_frame(stalls, blame->waker_function);
+	char comm[32], name[BLOCKED_NAME_BYTES], shown[BLOCKED_NAME_BYTES] = "";
+
+	text_printable(comm, sizeof(comm), blame->waker->comm, sizeof(blame->waker->comm));
+	if (function) {
+		blocked_name(name, function);
+		text_printable(shown, sizeof(shown), name, 80);
+	}
+	snprintf(into, room, "ended by %s %u%s%s", comm, blame->waker->tid, function ? " in " : "",
+		 shown);
+}
+
+void blocked_through(char into[BLOCKED_THROUGH_BYTES], const struct stall_blame *blame,
+		     const struct stalls *stalls)
+{
+	char comm[32], limit[BLOCKED_LIMIT_BYTES] = "", who[BLOCKED_NAME_BYTES + 64] = "";
+	bool is_limit, is_announced = blame->in_place;
+
+	if (blame->limit)
+		blocked_limit(limit, blame->limit, stalls);
+	is_limit = *limit != '\0';
+	if (blame->cause == CAUSE_RUNNABLE && blame->culprit && blame->culprit->tid) {
+		text_printable(comm, sizeof(comm), blame->culprit->comm,
+			       sizeof(blame->culprit->comm));
+		snprintf(who, sizeof(who), "CPU taken by %s (%u)", comm, blame->culprit->pid);
+	} else if ((blame->cause == CAUSE_LOCK || blame->cause == CAUSE_IPC) && blame->waker &&
+		   blame->waker->tid) {
+		name_waker(who, sizeof(who), blame, stalls);
+	}
+	snprintf(into, BLOCKED_THROUGH_BYTES, "%s%s%s%s%s%s", limit, is_limit ? " was used up" : "",
+		 is_limit && is_announced ? "  " : "",
+		 is_announced ? "block_in_place: the runtime knew" : "",
+		 (is_limit || is_announced) && *who ? "  " : "", who);
 }
 
 void blocked_starved_text(char into[STARVED_BYTES], const struct starvation *starvation,

@@ -6,7 +6,8 @@
 #include "base/output.h"
 #include "model/stalls.h"
 
-struct starvation; /* model/starvation.h */
+struct starvation;  /* model/starvation.h */
+struct stall_blame; /* view/blamed.h */
 
 /* A worker that has not come back for so long is reported as stuck. */
 #define BLOCKED_STUCK_NS (1000 * 1000 * 1000ULL)
@@ -32,7 +33,8 @@ void blocked_place(char into[BLOCKED_PLACE_BYTES], const struct frame *frame);
 #define MADE_AT_RUN_TIME "(code made at run time)"
 #define MADE_AT_RUN_TIME_HINT                                                                      \
 	"Code made at run time has no names here: Node.js lists them with --perf-basic-prof, "     \
-	"Java with jcmd PID Compiler.perfmap (and -XX:+PreserveFramePointer)."
+	"Java with jcmd PID Compiler.perfmap (and -XX:+PreserveFramePointer), "                    \
+	"Erlang with +JPperf true, .NET with DOTNET_PerfMapEnabled=1."
 
 /* The name of a function as people read it: without what compilers make of an async body. */
 #define BLOCKED_NAME_BYTES 256
@@ -72,6 +74,11 @@ void blocked_starved_text(char into[STARVED_BYTES], const struct starvation *sta
 #define BLOCKED_LIMIT_BYTES 256
 void blocked_limit(char into[BLOCKED_LIMIT_BYTES], const struct wire_peer *limit,
 		   const struct stalls *stalls);
+
+/* "CPU taken by cc1 (4711)", "ended by pool 4712 in flush": through whom; empty: not known. */
+#define BLOCKED_THROUGH_BYTES 512
+void blocked_through(char into[BLOCKED_THROUGH_BYTES], const struct stall_blame *blame,
+		     const struct stalls *stalls);
 
 #define BLOCKED_PROBES_BYTES 64
 

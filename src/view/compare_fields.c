@@ -32,15 +32,20 @@ static const struct field left_out_fields[] = {
 		      "runs in which a worker did not report"),
 	NUMBER_MEMBER(struct load_side, left_out.unwritten, "without_report",
 		      "directories without a report.json"),
+	NUMBER_MEMBER(struct load_side, left_out.unpaired, "without_pair",
+		      "runs beside the pairs that `dwell load --ab` has kept"),
 };
 
 static const struct schema left_out_schema = {
 	.name = "left_out", .help = "runs that are not compared", SCHEMA_FIELDS(left_out_fields)};
 
+VALUE_GETTER(get_taken, value_real, load_side_taken(item->row))
+
 static const struct field side_fields[] = {
 	STRING_FIELD("path", get_path, "what it was read from"),
 	NUMBER_MEMBER(struct load_side, runs, "runs", "runs that are compared"),
 	NUMBER_MEMBER(struct load_side, failed, "failed", "of these, by their own checks"),
+	REAL_FIELD("taken_share", get_taken, "what others and the hypervisor had of the CPUs"),
 	OBJECT_FIELD("left_out", get_same_row, &left_out_schema, "runs that are not compared"),
 };
 
@@ -297,6 +302,7 @@ FIELD_GETTER(get_side)
 		     row->paths[field->argument]);
 }
 
+VALUE_GETTER(get_alpha, value_real, comparison_of(item)->question.alpha)
 VALUE_GETTER(get_paired, value_bool, comparison_of(item)->paired)
 
 FIELD_GETTER(get_answer)
@@ -353,6 +359,8 @@ static const struct field compare_fields[] = {
 	OBJECT_FIELD("b", get_side, &side_schema, "the second side", .argument = 1),
 	STRING_FIELD("answer", get_answer,
 		     "different, same (within the gates), undecided, or nothing in common"),
+	REAL_FIELD("alpha", get_alpha,
+		   "probability of a wrong answer that was accepted; of --ab, at a look"),
 	BOOL_FIELD("paired", get_paired, "the two took turns: their runs are compared in pairs"),
 	INTEGER_FIELD("pairs", get_pairs, "compared", OF_AB),
 	INTEGER_FIELD("void_pairs", get_voided, "of which a run did not come to its end", OF_AB),

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/cleanup.h"
 #include "base/duration.h"
 #include "base/text.h"
 #include "view/compare.h"
@@ -41,6 +43,7 @@ static void write_side(struct output *out, const struct load_side *side, char le
 {
 	const struct load_left_out *left_out = &side->left_out;
 	const char *before = "   left out: ";
+	double taken = load_side_taken(side);
 
 	output_format(out, "%c  ", letter);
 	write_text(out, path, PATH_COLUMNS);
@@ -48,10 +51,13 @@ static void write_side(struct output *out, const struct load_side *side, char le
 	if (side->failed)
 		output_format(out, ", of which %u failed by %s own checks", side->failed,
 			      side->failed == 1 ? "its" : "their");
+	if (!isnan(taken))
+		output_format(out, "; others had %.1f %% of the CPUs' time", 100 * taken);
 	output_char(out, '\n');
 	write_count(out, &before, left_out->unended, "did not come to the end");
 	write_count(out, &before, left_out->lacking, "lacked workers");
 	write_count(out, &before, left_out->unwritten, "without report.json");
+	write_count(out, &before, left_out->unpaired, "of no pair of --ab");
 	if (*before == ',')
 		output_char(out, '\n');
 }
@@ -90,6 +96,32 @@ static void write_differences(struct output *out, const struct load_facts *a,
 		write_values(out, b, what);
 		output_char(out, '\n');
 	}
+}
+
+static bool is_of_machine(const char *what)
+{
+	static const char *const facts[] = {"architecture", "cpu_model", "cpus",
+					    "cores",	    "llcs",	 "nodes"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
+		if (!strcmp(facts[i], what))
+			return true;
+	return false;
+}
+
+/* What was changed on purpose cannot be distinguished from what another machine does. */
+static void write_machines(struct output *out, const struct load_facts *a,
+			   const struct load_facts *b)
+{
+	size_t position = 0;
+	const char *what;
+
+	while ((what = load_facts_differing(a, b, &position)))
+		if (is_of_machine(what)) {
+			output_string(out, "   the machines are not the same: what differs may be "
+					   "by them\n");
+			return;
+		}
 }
 
 static void write_change(struct output *out, const struct load_change *change)
@@ -187,10 +219,12 @@ void compare_table(struct output *out, const struct load_comparison *comparison,
 	write_side(out, comparison->a, 'A', paths[0]);
 	write_side(out, comparison->b, 'B', paths[1]);
 	write_differences(out, &comparison->a->facts, &comparison->b->facts, "   ");
+	write_machines(out, &comparison->a->facts, &comparison->b->facts);
 	if (course)
 		write_course(out, course);
 	else if (comparison->paired)
-		output_string(out, "   the two took turns, so their runs are compared in pairs\n");
+		output_format(out, "   the two took turns, so their runs are compared in pairs%s\n",
+			      comparison->question.alpha < LOAD_ALPHA ? ", as --ab did" : "");
 	output_char(out, '\n');
 	compare_sentences(out, comparison);
 	output_format(out, "\n  %-*s %11s %11s %9s %18s%% %6s  %s\n", METRIC_COLUMNS, "METRIC", "A",

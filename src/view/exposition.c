@@ -92,22 +92,37 @@ static void value(struct writer *writer, uint64_t number, bool is_ns)
 	output_string(writer->out, text);
 }
 
-/* An exemplar has at most 128 characters, and only OpenMetrics has any. */
-#define EXEMPLAR_BYTES 100
+static void label_number(struct writer *writer, const char *name, uint64_t number)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
+	label(writer, name, text);
+}
+
+/*
+ * Only OpenMetrics has exemplars. Names and values have at most 128 characters together: 19 of the
+ * names, 20 and 10 of the numbers.
+ */
+#define EXEMPLAR_BYTES (128 - 19 - 20 - 10 + 1)
 
 static void exemplar(struct writer *writer, const struct metric_histogram *histogram, size_t bucket)
 {
-	uint64_t ns = histogram->last_ns;
+	const struct stall_last *last = histogram->last;
+	uint64_t ns = last ? last->ns : 0;
 	bool is_its = ns && histogram->bounds[bucket] && ns < 1ULL << histogram->bounds[bucket] &&
 		      (!bucket || ns >= 1ULL << histogram->bounds[bucket - 1]);
 	char function[EXEMPLAR_BYTES];
 
-	if (writer->format != EXPOSITION_OPENMETRICS || !histogram->function || !is_its)
+	if (writer->format != EXPOSITION_OPENMETRICS || !is_its)
 		return;
-	snprintf(function, sizeof(function), "%s", histogram->function);
+	snprintf(function, sizeof(function), "%s", last->function);
 	output_string(writer->out, " # ");
 	writer->labelled = false;
-	label(writer, "function", function);
+	label_number(writer, "tid", last->tid);
+	label_number(writer, "start_ns", last->start_ns);
+	if (*function)
+		label(writer, "function", function);
 	value(writer, ns, true);
 }
 

@@ -12,7 +12,7 @@
 #include "model/interval.h"
 #include "model/reason.h"
 
-/* Of the rows of an interval; getters take the session (struct about) as context. */
+/* Of the rows of an interval; getters take the struct session_info as context. */
 extern const struct schema thread_schema;
 
 extern const struct field fields[];

@@ -285,3 +285,16 @@ const struct schema finding_schema = {
 	.name = "finding",
 	.help = "a loss of time that is worth a sentence: at most three, the largest first",
 	SCHEMA_FIELDS(finding_fields)};
+
+void findings_write(struct output *out, const struct findings *findings,
+		    const struct session_info *session, size_t columns)
+{
+	char text[FINDING_BYTES];
+
+	for (size_t i = 0; i < findings->count; i++) {
+		finding_format(text, &findings->items[i], session);
+		output_string(out, "  ");
+		text_wrapped(out, text, 2, columns);
+		output_char(out, '\n');
+	}
+}

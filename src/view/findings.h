@@ -4,6 +4,7 @@
 #define DWELL_VIEW_FINDINGS_H
 
 #include "emit/schema.h"
+#include "base/output.h"
 #include "model/findings.h"
 
 #define FINDING_BYTES VALUE_TEXT_BYTES
@@ -18,5 +19,9 @@ void finding_format(char into[FINDING_BYTES], const struct finding *finding,
 /* The same for a narrow line: without the share, and with the largest cause only. */
 void finding_format_brief(char into[FINDING_BYTES], const struct finding *finding,
 			  const struct session_info *session);
+
+/* A line each, wrapped at words to the terminal's `columns`; 0: not. */
+void findings_write(struct output *out, const struct findings *findings,
+		    const struct session_info *session, size_t columns);
 
 #endif

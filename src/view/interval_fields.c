@@ -27,7 +27,7 @@ INTERVAL_GETTER(get_start)
 
 INTERVAL_GETTER(get_duration)
 {
-	value_number(value, interval->end_ns - interval->start_ns);
+	value_number(value, interval_length_ns(interval));
 }
 
 INTERVAL_GETTER(get_sources)

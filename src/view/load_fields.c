@@ -160,6 +160,7 @@ static const struct schema event_schema = {
 VALUE_GETTER(get_run_name, value_string, run_of(item)->spec->name)
 VALUE_GETTER(get_version, value_string, DWELL_VERSION)
 VALUE_GETTER(get_seed, value_number, run_of(item)->spec->seed)
+VALUE_GETTER(get_seed_given, value_bool, run_of(item)->spec->seed_given)
 
 FIELD_GETTER(get_started)
 {
@@ -291,6 +292,7 @@ static const struct field load_fields[] = {
 	STRING_FIELD("dwell", get_version, "version"),
 	INTEGER_FIELD("seed", get_seed, "repeats the run's random choices with --seed",
 		      .flags = FIELD_OF_ROWS),
+	BOOL_FIELD("seed_given", get_seed_given, "by --seed or the spec; else it was drawn"),
 	STRING_FIELD("started", get_started, "when the workers began, UTC", .flags = FIELD_OF_ROWS),
 	RUN_U64(hold_ns, "planned_ns", "length by the spec"),
 	INTEGER_FIELD("elapsed_ns", get_elapsed, "from the start until all had reported"),

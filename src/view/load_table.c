@@ -72,6 +72,9 @@ static void write_pressure(struct output *out, const struct outcome *outcome)
 		output_format(out, ", the hypervisor %.1f %%",
 			      100 * (double)pressure->stolen_ns / all);
 	output_char(out, '\n');
+	if (pressure->has_waiting && pressure->elapsed_ns)
+		output_format(out, "in %.1f %% of the time some thread waited for a CPU\n",
+			      100 * (double)pressure->waiting_ns / (double)pressure->elapsed_ns);
 }
 
 static void write_head(struct output *out, const struct outcome *outcome)

@@ -21,7 +21,14 @@ struct machine_page {
 	const char *damage;		 /* what of it could not be read; NULL: nothing */
 };
 
-void machine_page_write_live(struct output *out);
+/* Of what is measured now, for the part that needs no JavaScript. */
+struct machine_page_live {
+	const struct counters *counters;
+	const struct session_info *session;
+	const struct findings *findings;
+};
+
+void machine_page_write_live(struct output *out, const struct machine_page_live *page);
 
 /* 0 or -ENOMEM; what cannot be written stays in output.error. */
 int machine_page_write(struct output *out, const struct machine_page *page) must_check;

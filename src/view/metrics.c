@@ -202,7 +202,7 @@ static void walk_reasons(struct walker *walker)
 	const struct counters *counters = walker->counters;
 
 	family(walker, "dwell_group_blocked_seconds", METRIC_COUNTER, "seconds",
-	       "Of the time of a group's blocked threads, what for.");
+	       "Time of a group's blocked threads by what they waited for.");
 	for (size_t i = 0; i < counters->reasons.count; i++) {
 		const struct leader *reason = counters->reasons.items[i];
 
@@ -288,7 +288,7 @@ static void walk_groups(struct walker *walker)
 	}
 	if (walker->counters->by == BY_CGROUP) {
 		family(walker, "dwell_group", METRIC_INFO, NULL,
-		       "What a cgroup's path says of who made it.");
+		       "The maker of a cgroup, by its path.");
 		each_leader(walker, groups, walk_info);
 	}
 }
@@ -328,8 +328,9 @@ static void walk_losses(struct walker *walker)
 	one(walker, "dwell_torn", METRIC_COUNTER, NULL,
 	    "Thread records whose states did not add up.", counters->losses.torn);
 	one(walker, "dwell_groups_folded", METRIC_COUNTER, NULL,
-	    "Times that a group's name found no room and was counted with the others.",
-	    counters->groups.unnamed);
+	    "Times that the name of a group, a reason, or a victim and culprit found no room and "
+	    "was counted with the others.",
+	    counters->groups.unnamed + counters->reasons.unnamed + counters->blames.unnamed);
 }
 
 static void walk_self(struct walker *walker)
@@ -385,8 +386,7 @@ static void walk_stalls(struct walker *walker, const struct metrics_service *ser
 		struct metric_histogram histogram = histogram_of(stalls->by_length, STALL_BUCKETS,
 								 STALL_FIRST, stalls->total_ns);
 
-		histogram.function = *stalls->function ? stalls->function : NULL;
-		histogram.last_ns = stalls->last_ns;
+		histogram.last = &stalls->last;
 		label(walker, "process", stalls->process);
 		point_of(walker, &histogram);
 	}
@@ -446,8 +446,8 @@ static void walk_service(struct walker *walker, const struct metrics_service *se
 	if (!service->has_store)
 		return;
 	one(walker, "dwell_store_bytes", METRIC_GAUGE, "bytes",
-	    "Size of the recordings that are kept.", service->store_bytes);
-	one(walker, "dwell_store_files", METRIC_GAUGE, NULL, "Recordings that are kept.",
+	    "Size of the recordings of --store.", service->store_bytes);
+	one(walker, "dwell_store_files", METRIC_GAUGE, NULL, "Recordings of --store.",
 	    service->store_files);
 	one(walker, "dwell_store_failures", METRIC_COUNTER, NULL,
 	    "Records that could not be written to a recording.", service->store_failures);

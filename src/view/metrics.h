@@ -12,15 +12,22 @@
 #include "model/counters.h"
 #include "model/hotspots.h"
 
+/* The last stall of a program: `tid` and `start_ns` are those of its line of JSON. */
+struct stall_last {
+	uint64_t ns; /* 0: none yet */
+	uint64_t tid, start_ns;
+	const char *function; /* "": not known */
+};
+
 /* Stalls of the workers of one program. */
 struct metrics_stalls {
 	const char *process;
 	bool is_up;
 	const uint64_t *by_cause;  /* [STALL_CAUSES_COUNT] */
 	const uint64_t *by_length; /* [STALL_BUCKETS] */
-	uint64_t total_ns, last_ns;
-	uint64_t stuck;	      /* workers, now */
-	const char *function; /* of the last one; "": not known */
+	uint64_t total_ns;
+	uint64_t stuck; /* workers, now */
+	struct stall_last last;
 };
 
 /* Batches for one engine that figures are pushed to. */
@@ -93,8 +100,7 @@ struct metric_histogram {
 	uint64_t counts[METRIC_BUCKETS];     /* without those of the buckets before */
 	uint64_t total;			     /* of all */
 	uint64_t sum_ns;
-	const char *function; /* of the last one that was counted; NULL: not known */
-	uint64_t last_ns;     /* how long it was */
+	const struct stall_last *last; /* that was counted; NULL: not of stalls */
 };
 
 struct metric_point {

@@ -8,8 +8,14 @@
 #include "base/cleanup.h"
 #include "version.h"
 
-/* Numbers of fields: github.com/open-telemetry/opentelemetry-proto, metrics/v1/metrics.proto. */
+/*
+ * Numbers of fields: github.com/open-telemetry/opentelemetry-proto, metrics/v1/metrics.proto and
+ * collector/metrics/v1/metrics_service.proto.
+ */
 enum {
+	ANSWER_PARTIAL_SUCCESS = 1,
+	PARTIAL_REJECTED = 1,
+	PARTIAL_MESSAGE = 2,
 	REQUEST_RESOURCE_METRICS = 1,
 	RESOURCE_METRICS_RESOURCE = 1,
 	RESOURCE_METRICS_SCOPE = 2,
@@ -159,4 +165,23 @@ void otlp_put(struct protobuf *out, const struct metrics_input *input,
 	free(writer.point.bytes);
 	free(writer.attribute.bytes);
 	free(writer.value.bytes);
+}
+
+uint64_t otlp_rejected(const uint8_t *answer, size_t length, char *words, size_t room)
+{
+	struct protobuf_reader all = {answer, answer + length}, partial, bytes;
+	uint64_t number, rejected = 0;
+	unsigned int field;
+
+	*words = '\0';
+	if (protobuf_read(&all, &number, &partial) != ANSWER_PARTIAL_SUCCESS || !partial.at)
+		return 0;
+	while ((field = protobuf_read(&partial, &number, &bytes))) {
+		if (field == PARTIAL_REJECTED && !bytes.at)
+			rejected = number;
+		else if (field == PARTIAL_MESSAGE && bytes.at)
+			snprintf(words, room, "%.*s", (int)(bytes.end - bytes.at),
+				 (const char *)bytes.at);
+	}
+	return rejected;
 }

@@ -11,6 +11,7 @@
 #include "base/interned.h"
 #include "base/protobuf.h"
 #include "base/text.h"
+#include "model/reason.h"
 #include "view/profile_export.h"
 
 /* Numbers of fields. */
@@ -23,6 +24,7 @@ enum {
 	PROFILE_STRING = 6,
 	PROFILE_TIME = 9,
 	PROFILE_DURATION = 10,
+	PROFILE_DEFAULT_TYPE = 14,
 	VALUE_TYPE_TYPE = 1,
 	VALUE_TYPE_UNIT = 2,
 	SAMPLE_LOCATION = 1,
@@ -51,6 +53,8 @@ enum {
 	FUNCTION_SYSTEM_NAME = 3,
 	FUNCTION_FILE = 4,
 };
+
+#define ON_CPU	  (1U << STATE_USER | 1U << STATE_KERNEL)
 
 #define BYTES_MAX (1U << 30) /* of texts, and of each kind of number */
 #define LEVEL	  6
@@ -198,7 +202,8 @@ static void put_label(struct pprof *pprof, struct protobuf *sample, const char *
 static void put_sample(struct pprof *pprof, const struct profile_path *path)
 {
 	const struct profile_thread *thread = &pprof->result->threads[path->thread];
-	bool is_on_cpu = path->state == STATE_USER || path->state == STATE_KERNEL;
+	char name[PROFILE_THREAD_BYTES], reason[REASON_BYTES];
+	bool is_on_cpu = ON_CPU & 1U << path->state;
 	uint64_t ns = (uint64_t)(path->time.ns + 0.5);
 	struct protobuf sample = {0}, values = {0};
 
@@ -209,9 +214,20 @@ static void put_sample(struct pprof *pprof, const struct profile_path *path)
 	protobuf_varint(&values, is_on_cpu ? 0 : ns);
 	protobuf_message(&sample, SAMPLE_VALUE, &values);
 	put_label(pprof, &sample, "state", state_info[path->state].key, 0);
-	put_label(pprof, &sample, "thread", *thread->comm ? thread->comm : "?", 0);
-	put_label(pprof, &sample, "tid", NULL, thread->tid);
-	put_label(pprof, &sample, "pid", NULL, thread->pid);
+	reason_format(reason, sizeof(reason), path->site,
+		      session_is_native(pprof->result->session));
+	if (*reason)
+		put_label(pprof, &sample, "reason", reason, 0);
+	profile_thread_name(thread, name);
+	put_label(pprof, &sample, "thread",
+		  thread->pooled  ? name
+		  : *thread->comm ? thread->comm
+				  : "?",
+		  0);
+	if (thread->tid)
+		put_label(pprof, &sample, "tid", NULL, thread->tid);
+	if (thread->pid)
+		put_label(pprof, &sample, "pid", NULL, thread->pid);
 	protobuf_message(&pprof->whole, PROFILE_SAMPLE, &sample);
 	free(sample.bytes);
 	free(values.bytes);
@@ -269,6 +285,9 @@ int profile_write_pprof(struct output *out, const struct profile_result *result,
 			put_sample(&pprof, &result->paths[i]);
 	protobuf_number(&pprof.whole, PROFILE_TIME, result->start_realtime_ns);
 	protobuf_number(&pprof.whole, PROFILE_DURATION, result->duration_ns);
+	/* else it shows the last type at first, also to who asked for a profile of CPUs */
+	protobuf_number(&pprof.whole, PROFILE_DEFAULT_TYPE,
+			string_number(&pprof, result->states & ON_CPU ? "cpu" : "off_cpu"));
 	for (size_t i = 0; i < pprof.strings.count; i++) {
 		const struct interned_item *item = &pprof.strings.items[i];
 

@@ -23,7 +23,7 @@ struct profile_result {
 	size_t spot_count;
 	const struct profile_path *paths;
 	size_t path_count;
-	const struct profile_thread *threads;
+	const struct profile_thread *threads; /* those without time of their own among them */
 	size_t thread_count;
 	uint64_t total_ns; /* of all threads in the states that are shown */
 };
@@ -33,6 +33,15 @@ int profile_result_make(struct profile_result *result) must_check;
 
 /* Its name, or that. */
 const char *profile_frame_name(const struct frame *frame);
+
+#define PROFILE_THREAD_BYTES 64
+
+/* "http-4 1240", or "310 threads of cc1". */
+void profile_thread_name(const struct profile_thread *thread, char into[PROFILE_THREAD_BYTES]);
+
+/* The process that all threads are of; NULL: there are several, or none. */
+const struct profile_thread *profile_only_process(const struct profile_thread *threads,
+						  size_t count);
 
 #define PROFILE_FRAMES_MAX 1024
 

@@ -49,6 +49,16 @@ static void place_children(struct chrome *chrome, size_t index)
 	}
 }
 
+/* Numbers of tracks above those of threads. */
+#define TRACK_POOLED (1U << 30)
+
+static uint32_t track_of_thread(const struct chrome *chrome, uint32_t index)
+{
+	const struct profile_thread *thread = &chrome->result->threads[index];
+
+	return thread->pooled ? TRACK_POOLED + index : thread->tid;
+}
+
 /* What it lies on: the thread's or the state's number, else 1. */
 static uint32_t track_of(const struct chrome *chrome, size_t index)
 {
@@ -56,7 +66,7 @@ static uint32_t track_of(const struct chrome *chrome, size_t index)
 
 	while (items[index].depth > 1)
 		index = items[index].parent;
-	return items[index].kind == FLAME_THREAD  ? chrome->result->threads[items[index].thread].tid
+	return items[index].kind == FLAME_THREAD  ? track_of_thread(chrome, items[index].thread)
 	       : items[index].kind == FLAME_STATE ? (uint32_t)items[index].state + 1
 						  : 1;
 }
@@ -64,10 +74,13 @@ static uint32_t track_of(const struct chrome *chrome, size_t index)
 static void name_track(struct chrome *chrome, const struct flame *flame, uint32_t track)
 {
 	const struct profile_thread *thread = &chrome->result->threads[flame->thread];
+	char name[PROFILE_THREAD_BYTES];
 
+	profile_thread_name(thread, name);
 	trace_events_name(&chrome->events, "thread_name", 1, track,
-			  flame->kind == FLAME_THREAD ? thread->comm
-						      : state_info[flame->state].key);
+			  flame->kind != FLAME_THREAD ? state_info[flame->state].key
+			  : thread->pooled	      ? name
+						      : thread->comm);
 }
 
 /* Without arguments: to speedscope, functions whose calls differ in those are several functions. */

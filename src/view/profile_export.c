@@ -29,11 +29,15 @@ static void write_root(struct output *out, const struct profile_result *result,
 		       const struct profile_path *path, enum profile_root root)
 {
 	const struct profile_thread *thread = &result->threads[path->thread];
+	char name[PROFILE_THREAD_BYTES];
 
 	switch (root) {
 	case PROFILE_ROOT_THREAD:
-		write_folded(out, *thread->comm ? thread->comm : "?");
-		output_format(out, "-%u;", thread->tid);
+		profile_thread_name(thread, name);
+		write_folded(out, thread->pooled ? name : *thread->comm ? thread->comm : "?");
+		if (!thread->pooled)
+			output_format(out, "-%u", thread->tid);
+		output_char(out, ';');
 		break;
 	case PROFILE_ROOT_STATE:
 		output_format(out, "%s;", state_info[path->state].key);

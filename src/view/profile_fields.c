@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What `dwell profile` says. docs/formats/json.md is the contract. */
 #include <errno.h>
+#include <math.h>
 
+#include "model/reason.h"
 #include "view/blocked_words.h"
 #include "view/frames.h"
 #include "view/profile.h"
@@ -52,14 +54,24 @@ VALUE_GETTER(get_state_name, value_string, state_info[state_number(item)].key)
 VALUE_GETTER(get_state_sampled, value_bool,
 	     ((const struct profile_result *)item->context)->states & 1U << state_number(item))
 
+FIELD_GETTER(get_unseen_factor)
+{
+	const struct profile_state *state = item->row;
+
+	(void)field;
+	value_real(value, state->unseen_ns > 0 ? state->scaled_ns / state->unseen_ns : NAN);
+}
+
 static const struct field state_fields[] = {
 	STRING_FIELD("state", get_state_name, "which"),
 	NUMBER_MEMBER(struct profile_state, total_ns, "total_ns",
 		      "of all threads, by the accounts"),
 	BOOL_FIELD("wanted", get_state_sampled, "stacks were asked for"),
 	NUMBER_MEMBER(struct profile_state, sampled_ns, "sampled_ns",
-		      "of it, of threads of which there are stacks in this state"),
+		      "of it, what stacks stand for, thread by thread"),
 	NUMBER_MEMBER(struct profile_state, count, "stacks", "how many"),
+	REAL_FIELD("unseen_factor", get_unseen_factor,
+		   "what stacks stand for and did not see was scaled by it"),
 };
 
 static const struct schema state_schema = {.name = "profile_state",
@@ -119,7 +131,7 @@ static const struct profile_thread *spot_thread(const struct item *item)
 }
 
 VALUE_GETTER(get_spot_tid, value_known, spot_thread(item) ? spot_thread(item)->tid : 0,
-	     spot_thread(item))
+	     spot_thread(item) && spot_thread(item)->tid)
 VALUE_GETTER(get_spot_comm, value_text, spot_thread(item) ? spot_thread(item)->comm : NULL)
 VALUE_GETTER(get_state, value_string, state_info[spot_of(item)->state].key)
 VALUE_GETTER(get_self, value_number, rounded(spot_of(item)->self.ns))
@@ -149,7 +161,15 @@ static const struct schema spot_schema = {.name = "profile_function",
 					  .help = "time in a state by function, file or line",
 					  SCHEMA_FIELDS(spot_fields)};
 
-/* Threads. */
+/* Threads: a row may be several. */
+
+static const struct profile_thread *thread_of(const struct item *item)
+{
+	return item->row;
+}
+
+VALUE_GETTER(get_thread_pid, value_known, thread_of(item)->pid, thread_of(item)->pid)
+VALUE_GETTER(get_thread_tid, value_known, thread_of(item)->tid, thread_of(item)->tid)
 
 FIELD_GETTER(get_thread_state)
 {
@@ -165,10 +185,11 @@ FIELD_GETTER(get_thread_state)
 		      .argument = STATE_##name_),
 
 static const struct field thread_fields[] = {
-	NUMBER_MEMBER(struct profile_thread, pid, "pid", "process id"),
-	NUMBER_MEMBER(struct profile_thread, tid, "tid", "thread id"),
+	INTEGER_FIELD("pid", get_thread_pid, "process id; null: of several"),
+	INTEGER_FIELD("tid", get_thread_tid, "thread id; null: of several"),
 	ARRAY_MEMBER(struct profile_thread, comm, "comm", "thread name"),
 	ARRAY_MEMBER(struct profile_thread, process, "process", "process name"),
+	NUMBER_MEMBER(struct profile_thread, threads, "threads", "that it is the sum of"),
 	ON_CPU_STATES(THREAD_STATE_FIELD) WIRE_WAITS(THREAD_STATE_FIELD) /* thirteen */
 };
 
@@ -190,10 +211,22 @@ static const struct profile_thread *path_thread(const struct item *item)
 	return &result->threads[path_of(item)->thread];
 }
 
-VALUE_GETTER(get_path_pid, value_number, path_thread(item)->pid)
-VALUE_GETTER(get_path_tid, value_number, path_thread(item)->tid)
+VALUE_GETTER(get_path_pid, value_known, path_thread(item)->pid, path_thread(item)->pid)
+VALUE_GETTER(get_path_tid, value_known, path_thread(item)->tid, path_thread(item)->tid)
+VALUE_GETTER(get_path_threads, value_number,
+	     path_thread(item)->pooled ? path_thread(item)->pooled : 1)
 VALUE_GETTER(get_path_comm, value_text, path_thread(item)->comm)
 VALUE_GETTER(get_path_state, value_string, state_info[path_of(item)->state].key)
+FIELD_GETTER(get_path_reason)
+{
+	const struct profile_result *result = item->context;
+
+	(void)field;
+	reason_format(value->text, sizeof(value->text), path_of(item)->site,
+		      session_is_native(result->session));
+	value_text(value, *value->text ? value->text : NULL);
+}
+
 VALUE_GETTER(get_path_ns, value_number, rounded(path_of(item)->time.ns))
 VALUE_GETTER(get_path_error, value_number, error_ns(&path_of(item)->time))
 
@@ -224,19 +257,22 @@ FIELD_ELEMENT(path_frame)
 }
 
 static const struct field path_fields[] = {
-	INTEGER_FIELD("pid", get_path_pid, "process id"),
-	INTEGER_FIELD("tid", get_path_tid, "thread id"),
+	INTEGER_FIELD("pid", get_path_pid, "process id; null: of several"),
+	INTEGER_FIELD("tid", get_path_tid, "thread id; null: of several"),
 	STRING_FIELD("comm", get_path_comm, "thread name"),
+	INTEGER_FIELD("threads", get_path_threads, "how many it is of"),
 	STRING_FIELD("state", get_path_state, "what it was in"),
+	STRING_FIELD("reason", get_path_reason, "what it waited for; null: nothing"),
 	INTEGER_FIELD("ns", get_path_ns, "how long"),
 	INTEGER_FIELD("error_ns", get_path_error, "standard error of that"),
 	NUMBER_MEMBER(struct profile_path, count, "stacks", "how many"),
 	LIST_FIELD("stack", get_path_frames, path_frame, &frame_schema, "innermost first"),
 };
 
-static const struct schema path_schema = {.name = "profile_path",
-					  .help = "time of a thread in a state, on one stack",
-					  SCHEMA_FIELDS(path_fields)};
+static const struct schema path_schema = {
+	.name = "profile_path",
+	.help = "time of a thread in a state for a reason, on one stack",
+	SCHEMA_FIELDS(path_fields)};
 
 /* The whole. */
 
@@ -278,9 +314,17 @@ FIELD_ELEMENT(path_element)
 
 FIELD_GETTER(get_threads)
 {
+	value_elements(value, result_of(item)->thread_count);
+}
+
+FIELD_ELEMENT(thread_element)
+{
 	const struct profile_result *result = result_of(item);
 
-	value_rows(value, result->threads, result->thread_count, sizeof(*result->threads), result);
+	if (result->threads[index].threads)
+		value_object(value, &result->threads[index], result);
+	else
+		value_absent(value);
 }
 
 static const struct wire_profile *quality_of(const struct item *item)
@@ -331,7 +375,7 @@ static const struct field profile_fields[] = {
 	NUMBER_MEMBER(struct profile_result, self_cpu_ns, "self_cpu_ns", "CPU time of dwell"),
 	OBJECT_FIELD("quality", get_same_row, &quality_schema, "how far to trust it"),
 	LIST_FIELD("states", get_states, NULL, &state_schema, "of all threads"),
-	LIST_FIELD("threads", get_threads, NULL, &thread_schema_, "that were there"),
+	LIST_FIELD("threads", get_threads, thread_element, &thread_schema_, "that were there"),
 	LIST_FIELD("functions", get_spots, NULL, &spot_schema, "the largest first"),
 	LIST_FIELD("paths", get_paths, path_element, &path_schema, "the largest first"),
 };

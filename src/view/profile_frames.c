@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -20,6 +21,33 @@ static bool is_system_call(const struct frame *frame)
 const char *profile_frame_name(const struct frame *frame)
 {
 	return frame_is_made_at_run_time(frame) ? MADE_AT_RUN_TIME : frame->function;
+}
+
+void profile_thread_name(const struct profile_thread *thread, char into[PROFILE_THREAD_BYTES])
+{
+	const char *process = *thread->process ? thread->process : "?";
+
+	if (thread->pooled)
+		snprintf(into, PROFILE_THREAD_BYTES, "%u threads of %s", thread->pooled, process);
+	else
+		snprintf(into, PROFILE_THREAD_BYTES, "%s %u", *thread->comm ? thread->comm : "?",
+			 thread->tid);
+}
+
+const struct profile_thread *profile_only_process(const struct profile_thread *threads,
+						  size_t count)
+{
+	const struct profile_thread *first = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!threads[i].threads)
+			continue;
+		if (!first)
+			first = &threads[i];
+		if (threads[i].pid != first->pid)
+			return NULL;
+	}
+	return first && first->pid ? first : NULL;
 }
 
 size_t profile_frames(const struct profile_result *result, const struct profile_path *path,

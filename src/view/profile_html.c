@@ -35,23 +35,21 @@ static void write_head(struct page *page)
 	const struct profile_result *result = page->result;
 	const struct wire_profile *quality = profile_quality(result->profile);
 	uint64_t stacks = profile_stack_count(result->profile);
-	const struct profile_thread *first = result->threads;
+	const struct profile_thread *only =
+		profile_only_process(result->threads, result->thread_count);
+	size_t threads = profile_thread_count(result->profile);
 	char title[160], facts[320], length[16];
-	bool is_one = result->thread_count > 0;
 
-	for (size_t i = 0; i < result->thread_count; i++)
-		is_one = is_one && result->threads[i].pid == first->pid;
 	duration_format(length, sizeof(length), result->duration_ns);
-	if (is_one)
-		snprintf(title, sizeof(title), "%s %u: where %s went", first->process, first->pid,
+	if (only)
+		snprintf(title, sizeof(title), "%s %u: where %s went", only->process, only->pid,
 			 length);
 	else
 		snprintf(title, sizeof(title), "%.60s: where %s went", result->session->wire.host,
 			 length);
 	snprintf(facts, sizeof(facts),
 		 "%zu thread%s, %llu stack%s, %.1f %% complete, %llu lost; %.60s, Linux %.60s",
-		 result->thread_count, text_plural(result->thread_count),
-		 (unsigned long long)stacks, text_plural(stacks),
+		 threads, text_plural(threads), (unsigned long long)stacks, text_plural(stacks),
 		 100 * profile_complete_share(result->profile), (unsigned long long)quality->lost,
 		 result->session->wire.host, result->session->wire.kernel);
 	json_add_string(page->json, "title", title);
@@ -82,14 +80,16 @@ static void write_threads(struct page *page)
 	json_array_begin(page->json, "threads");
 	for (size_t i = 0; i < page->result->thread_count; i++) {
 		const struct profile_thread *thread = &page->result->threads[i];
+		char name[PROFILE_THREAD_BYTES];
 		uint64_t ns = 0;
 
+		profile_thread_name(thread, name);
 		for (int state = 0; state < STATES; state++)
 			if (page->result->states & 1U << state)
 				ns += thread->states_ns[state];
 		json_object_begin(page->json, NULL);
-		json_add_string(page->json, "name", *thread->comm ? thread->comm : "?");
-		json_add_u64(page->json, "tid", thread->tid);
+		json_add_string(page->json, "name", name);
+		json_add_u64(page->json, "threads", thread->threads);
 		json_add_u64(page->json, "ns", ns);
 		json_object_end(page->json);
 	}

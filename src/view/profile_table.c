@@ -21,11 +21,12 @@ static void write_head(struct output *out, const struct profile_result *result)
 {
 	const struct wire_profile *quality = profile_quality(result->profile);
 	uint64_t stacks = profile_stack_count(result->profile);
+	size_t threads = profile_thread_count(result->profile);
 	char length[16];
 
 	duration_format(length, sizeof(length), result->duration_ns);
-	output_format(out, "dwell profile  %s  %zu thread%s  self %.1f%%\n", length,
-		      result->thread_count, text_plural(result->thread_count),
+	output_format(out, "dwell profile  %s  %zu thread%s  self %.1f%%\n", length, threads,
+		      text_plural(threads),
 		      100.0 * (double)result->self_cpu_ns / (double)(result->duration_ns + 1));
 	output_format(out, "%llu stack%s", (unsigned long long)stacks, text_plural(stacks));
 	if (stacks)
@@ -91,8 +92,7 @@ static void write_spot_name(struct output *out, const struct profile_result *res
 	if (result->by == PROFILE_BY_STATE)
 		*name = '\0';
 	if (spot->thread)
-		snprintf(name, sizeof(name), "%s %u", result->threads[spot->thread - 1].comm,
-			 result->threads[spot->thread - 1].tid);
+		profile_thread_name(&result->threads[spot->thread - 1], name);
 	if (frame) {
 		snprintf(name, sizeof(name), "%s", profile_frame_name(frame));
 		blocked_cut_parameters(name);
@@ -148,16 +148,16 @@ static void write_path(struct output *out, const struct profile_result *result,
 		       const struct profile_path *path)
 {
 	const struct stacks *stacks = profile_stacks(result->profile);
-	const struct profile_thread *thread = &result->threads[path->thread];
-	char time[16], comm[32], name[BLOCKED_NAME_BYTES], shown[BLOCKED_NAME_BYTES];
+	char time[16], of[PROFILE_THREAD_BYTES], shown_of[4 * PROFILE_THREAD_BYTES],
+		name[BLOCKED_NAME_BYTES], shown[BLOCKED_NAME_BYTES];
 	char place[BLOCKED_PLACE_BYTES], shown_place[BLOCKED_PLACE_BYTES];
 	uint32_t ids[PROFILE_FRAMES_MAX];
 	size_t count = profile_frames(result, path, ids);
 
 	format_ns(time, path->time.ns);
-	text_printable(comm, sizeof(comm), thread->comm, 16);
-	output_format(out, "%7s  %s  %s %u\n", time, state_info[path->state].key, comm,
-		      thread->tid);
+	profile_thread_name(&result->threads[path->thread], of);
+	text_printable(shown_of, sizeof(shown_of), of, sizeof(of));
+	output_format(out, "%7s  %s  %s\n", time, state_info[path->state].key, shown_of);
 	for (size_t i = 0; i < count && i < PATH_FRAMES; i++) {
 		snprintf(name, sizeof(name), "%s",
 			 profile_frame_name(stacks_frame(stacks, ids[i])));
@@ -212,13 +212,13 @@ static void write_hint(struct output *out, const struct profile_result *result)
 	nameless_ns += computing_ns;
 	if (computing_ns > HINT_SHARE * (double)states[STATE_USER].total_ns ||
 	    nameless_ns > HINT_SHARE * (double)result->total_ns)
-		output_string(out, MADE_AT_RUN_TIME_HINT "\n");
+		text_line(out, 0, "%s", MADE_AT_RUN_TIME_HINT);
 }
 
 /* Of what is not measured, what says something of stacks. */
 static void write_missing(struct output *out, const struct session_info *session)
 {
-	static const char *const sources[] = {"samples", "stacks", "symbols", "names"};
+	static const char *const sources[] = {"samples", "stacks", "symbols", "names", "python"};
 
 	for (size_t i = 0; i < session->missing_count; i++)
 		for (size_t j = 0; j < ARRAY_SIZE(sources); j++)

@@ -10,11 +10,12 @@
 #include "base/duration.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "base/window.h"
 #include "view/blame.h"
 #include "view/findings.h"
 #include "view/view.h"
 
-/* "12.00s", or "12.00s, 8.20s of it readable,". */
+/* "12.00s", or "12.00s, 8.20s of it readable,", or "8.20s measured of 12.00s". */
 static void describe_length(char *into, size_t room, const struct summary *summary)
 {
 	const struct interval *whole = &summary->whole;
@@ -22,10 +23,12 @@ static void describe_length(char *into, size_t room, const struct summary *summa
 
 	duration_format(length, sizeof(length), whole->end_ns - whole->start_ns);
 	duration_format(readable, sizeof(readable), summary->measured_ns);
-	if (summary->damage && strcmp(length, readable) != 0)
+	if (!strcmp(length, readable))
+		snprintf(into, room, "%s", length);
+	else if (summary->damage)
 		snprintf(into, room, "%s, %s of it readable,", length, readable);
 	else
-		snprintf(into, room, "%s", length);
+		snprintf(into, room, "%s measured of %s", readable, length);
 }
 
 void report_machine(struct output *out, const struct summary *summary, uint64_t bytes)
@@ -46,22 +49,24 @@ void report_machine(struct output *out, const struct summary *summary, uint64_t 
 	size_format(size, sizeof(size), bytes);
 	text_printable(host, sizeof(host), session->host, 64);
 	text_printable(kernel, sizeof(kernel), session->kernel, 64);
-	output_format(out, "%s  %s, %u CPUs, %s, Linux %s\n", host, session->machine, session->cpus,
-		      memory, kernel);
-	output_format(out, "%s  %s in %llu interval%s, %llu thread%s in all, %s\n", when, length,
-		      (unsigned long long)summary->intervals, text_plural(summary->intervals),
-		      threads, text_plural(threads), size);
+	text_line(out, 0, "%s  %s, %u CPUs, %s, Linux %s", host, session->machine, session->cpus,
+		  memory, kernel);
+	text_line(out, 0, "%s  %s in %llu interval%s, %llu thread%s in all, %s", when, length,
+		  (unsigned long long)summary->intervals, text_plural(summary->intervals), threads,
+		  text_plural(threads), size);
 	if (summary->damage)
-		output_format(out, "not all of the recording could be read: %s\n", summary->damage);
+		text_line(out, 0, "not all of the recording could be read: %s", summary->damage);
 	if (summary->folded_threads)
-		output_format(out,
-			      "%llu of the threads had ended and done little: they are summed up "
-			      "by process name, without PID and TID\n",
-			      (unsigned long long)summary->folded_threads);
+		text_line(out, 0,
+			  "%llu of the threads had ended and done less than the others: they are "
+			  "summed up by process name and cgroup, without PID and TID",
+			  (unsigned long long)summary->folded_threads);
 	for (size_t i = 0; i < whole->session->missing_count; i++)
-		output_format(out, "not measured: %s: %s\n", whole->session->missing[i].source,
-			      whole->session->missing[i].why);
+		text_line(out, 0, "not measured: %s: %s", whole->session->missing[i].source,
+			  whole->session->missing[i].why);
 }
+
+#define STATE_AT 31 /* columns, behind the share of a state */
 
 void report_states(struct output *out, const struct summary *summary)
 {
@@ -75,7 +80,7 @@ void report_states(struct output *out, const struct summary *summary)
 		for (int j = 0; j < STATES; j++)
 			total[j] += whole->rows[i].states_ns[j];
 	}
-	output_string(out, "\nAll threads\n");
+	output_string(out, "\nAll threads, in percent of their time\n");
 	for (int i = 0; i < STATES; i++) {
 		int largest = -1;
 
@@ -86,26 +91,41 @@ void report_states(struct output *out, const struct summary *summary)
 		if (!total[largest])
 			continue;
 		duration_format(length, sizeof(length), total[largest]);
-		output_format(out, "  %-9s %8s  %5.1f %% of the threads' time  %s\n",
-			      state_info[largest].key, length,
-			      observed ? 100.0 * (double)total[largest] / (double)observed : 0.0,
-			      state_info[largest].help);
+		output_format(out, "  %-9s %8s  %5.1f %%  ", state_info[largest].key, length,
+			      observed ? 100.0 * (double)total[largest] / (double)observed : 0.0);
+		text_line(out, STATE_AT, "%s", state_info[largest].help);
 	}
 }
 
 void report_findings(struct output *out, const struct findings *findings,
 		     const struct session_info *session)
 {
-	char text[FINDING_BYTES];
-
 	if (findings->count)
 		output_string(out, "\nWhat stands out\n");
-	for (size_t i = 0; i < findings->count; i++) {
-		finding_format(text, &findings->items[i], session);
-		output_string(out, "  ");
+	findings_write(out, findings, session, window_columns(out->fd));
+}
+
+#define WORST_AT 14 /* columns, behind the time of day */
+
+/* In a terminal that has not the room on a line of its own. */
+static void write_most(struct output *out, const struct blame *most,
+		       const struct session_info *session)
+{
+	char time[16], victim[192], because[256], text[512];
+	size_t columns = window_columns(out->fd);
+
+	duration_format(time, sizeof(time), most->total_ns);
+	blame_party_name(victim, sizeof(victim), &most->victim, session);
+	blame_describe(because, sizeof(because), most, session);
+	snprintf(text, sizeof(text), "%s %s: %s, %s", time, state_info[most->state].key, victim,
+		 because);
+	if (!columns) {
+		output_string(out, "; most, ");
 		output_string(out, text);
-		output_char(out, '\n');
+		return;
 	}
+	output_format(out, "\n%*s", WORST_AT, "");
+	text_wrapped(out, text, WORST_AT, columns);
 }
 
 static void write_worst(struct output *out, const struct summary *summary)
@@ -118,7 +138,7 @@ static void write_worst(struct output *out, const struct summary *summary)
 	for (size_t i = 0; i < summary->worst_count; i++) {
 		const struct worst_interval *one = &summary->worst[i];
 		time_t seconds = (time_t)(one->start_realtime_ns / NS_PER_S);
-		char when[24], lost[16], length[16], most[16], victim[192], because[256];
+		char when[24], lost[16], length[16];
 		struct tm tm;
 
 		localtime_r(&seconds, &tm);
@@ -128,16 +148,8 @@ static void write_worst(struct output *out, const struct summary *summary)
 		duration_format(lost, sizeof(lost), one->lost_ns);
 		duration_format(length, sizeof(length), one->duration_ns);
 		output_format(out, "  %s  %8s lost in %s", when, lost, length);
-		if (!one->most.total_ns) {
-			output_char(out, '\n');
-			continue;
-		}
-		duration_format(most, sizeof(most), one->most.total_ns);
-		blame_party_name(victim, sizeof(victim), &one->most.victim, session);
-		blame_describe(because, sizeof(because), &one->most, session);
-		output_format(out, "; most, %s, by %s, %s: ", most, victim,
-			      state_info[one->most.state].key);
-		output_string(out, because);
+		if (one->most.total_ns)
+			write_most(out, &one->most, session);
 		output_char(out, '\n');
 	}
 }
@@ -160,6 +172,7 @@ static int write_blame(struct output *out, const struct summary *summary, size_t
 			output_string(out, "\nWho cost whom: not recorded\n");
 		return 0;
 	}
+	view.columns = window_columns(out->fd);
 	output_string(out, "\nWho cost whom\n");
 	if (page_blame(&view, &summary->whole) < 0)
 		return -ENOMEM;

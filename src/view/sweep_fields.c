@@ -97,7 +97,7 @@ FIELD_GETTER(get_offered)
 
 VALUE_GETTER(get_value, value_real, step_of(item)->value)
 VALUE_GETTER(get_achieved, value_real, sweep_achieved(sweep_around(item), step_of(item)))
-VALUE_GETTER(get_taken, value_real, sweep_taken(step_of(item)))
+VALUE_GETTER(get_taken, value_real, load_side_taken(&step_of(item)->side))
 VALUE_GETTER(get_runs, value_number, step_of(item)->side.runs)
 VALUE_GETTER(get_failed, value_number, step_of(item)->side.failed)
 VALUE_GETTER(get_groups, value_elements, step_of(item)->side.group_count)

@@ -77,7 +77,7 @@ static void write_step(struct output *out, const struct sweep *sweep, size_t num
 		text_padded(out, value, VALUE_COLUMNS);
 		output_format(out, " %4u", step->side.runs);
 		write_share(out, sweep_achieved(sweep, step));
-		write_share(out, sweep_taken(step));
+		write_share(out, load_side_taken(&step->side));
 		output_string(out, "  ");
 		text_padded(out, name, NAME_COLUMNS);
 		write_metric(out, step, key, METRIC_ITERATIONS, 11);

@@ -14,6 +14,7 @@
 #define CGROUP_COLUMNS 60
 #define P99_COLUMNS    7
 #define LAST_COLUMNS   12 /* that NOW and CGROUP have at least */
+#define EXITED_COLUMNS 10 /* and of processes, that they have exited */
 
 /* A name of any bytes, padded to `columns`. */
 static void write_name(struct output *out, const char *name, size_t columns, bool pad)
@@ -104,16 +105,18 @@ static size_t width_before_last(const struct view *view, const struct layout *la
 
 /* On a terminal, which would break the lines: without the states that had the least time. */
 static void fit_layout(struct layout *layout, const struct view *view,
-		       const uint64_t totals[STATES])
+		       const uint64_t totals[STATES], size_t last)
 {
+	/* what a reader looks for first, as on the screen */
+	const unsigned int kept = 1U << STATE_USER | 1U << STATE_KERNEL | 1U << STATE_RUNNABLE;
 	size_t width;
 
-	while ((width = width_before_last(view, layout)) + LAST_COLUMNS > view->columns &&
-	       layout->states) {
+	while ((width = width_before_last(view, layout)) + last > view->columns && layout->states) {
+		unsigned int others = layout->states & ~kept;
 		int least = -1;
 
 		for (int i = 0; i < STATES; i++)
-			if (has_column(layout, (enum state)i) &&
+			if ((others ? others : layout->states) & 1U << i &&
 			    (least < 0 || totals[i] <= totals[least]))
 				least = i;
 		layout->states &= ~(1U << least);
@@ -121,24 +124,35 @@ static void fit_layout(struct layout *layout, const struct view *view,
 	layout->last = width < view->columns ? view->columns - width : 1;
 }
 
+static size_t last_columns(const struct view *view, const struct interval *interval, size_t rows)
+{
+	if (view->by != BY_PROCESS)
+		return LAST_COLUMNS;
+	for (size_t i = 0; i < rows; i++)
+		if (interval->rows[i].exited)
+			return EXITED_COLUMNS;
+	return 0;
+}
+
 /*
- * On a terminal, where room is short, states without any time are left out, as on the screen.
+ * On a terminal, where room is short, states without time to speak of are left out, as on the
+ * screen.
  */
 static struct layout layout_for(const struct view *view, const struct interval *interval,
 				size_t rows)
 {
 	struct layout layout = {.last = NOW_BYTES};
 	uint64_t totals[STATES] = {0};
+	unsigned int shown = view->columns ? rows_states(interval->rows, rows) : ~0U;
 
 	for (int i = 0; i < STATES; i++) {
 		for (size_t k = 0; k < rows; k++)
 			totals[i] += interval->rows[k].states_ns[i];
-		if ((totals[i] || !view->columns) &&
-		    session_shows(interval->session, (enum state)i))
+		if (shown & 1U << i && session_shows(interval->session, (enum state)i))
 			layout.states |= 1U << i;
 	}
 	if (view->columns)
-		fit_layout(&layout, view, totals);
+		fit_layout(&layout, view, totals, last_columns(view, interval, rows));
 	return layout;
 }
 
@@ -192,7 +206,7 @@ static void write_last(const struct view *view, const struct row *row,
 		       const struct session_info *session, size_t columns)
 {
 	const char *path = session_cgroup(session, row->cgroup_id);
-	char text[NOW_BYTES] = "exited", shown[NOW_BYTES * 4];
+	char text[NOW_BYTES] = "(exited)", shown[NOW_BYTES * 4];
 
 	if (view->by == BY_PROCESS && !row->exited)
 		return;
@@ -291,7 +305,7 @@ static void write_title(const struct view *view, const struct interval *interval
 
 	localtime_r(&seconds, &tm);
 	strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
-	duration_format(length, sizeof(length), interval->end_ns - interval->start_ns);
+	duration_format(length, sizeof(length), interval_length_ns(interval));
 	output_format(view->out, "%s  %s%s  ", clock, length, interval->final ? " (last)" : "");
 	if (noun)
 		output_format(view->out, "%zu %s, %zu shown  ", total, noun, shown);
@@ -301,11 +315,10 @@ static void write_title(const struct view *view, const struct interval *interval
 	/* with counters alone, DISK and SWAP depend on it */
 	if (interval->session->wire.source == WIRE_SOURCE_TASKSTATS &&
 	    session_misses(interval->session, "delayacct"))
-		output_string(view->out, "delays off: sysctl kernel.task_delayacct=1  ");
+		output_string(view->out, "delay accounting off (see dwell doctor)  ");
 	write_machine(view->out, interval);
 	output_format(view->out, "self %.1f%%  ",
-		      100.0 * (double)interval->self_cpu_ns /
-			      (double)(interval->end_ns - interval->start_ns));
+		      100.0 * (double)interval->self_cpu_ns / (double)interval_length_ns(interval));
 	write_losses(view->out, losses);
 }
 

@@ -119,6 +119,28 @@ VALUE_GETTER(get_peer_times, value_known, peer_of(item)->errors.count, !*peer_of
 
 #define PEER_REAL(member, key_, help_) REAL_MEMBER(struct peer_result, member, key_, help_)
 
+#define PEER_TIME_REAL(member, key_, help_)                                                        \
+	REAL_MEMBER(struct peer_time_result, member, key_, help_)
+
+static const struct field peer_time_fields[] = {
+	POINTER_MEMBER(struct peer_time_result, name, "time",
+		       "CPU, run queue, blocked, or off-CPU: all that is not CPU"),
+	NUMBER_MEMBER(struct peer_time_result, errors.count, "count", "threads compared"),
+	PEER_TIME_REAL(errors.p50, "p50_percent",
+		       "median of the errors, in percent of a thread's time"),
+	PEER_TIME_REAL(errors.p99, "p99_percent", "99 of 100 are smaller"),
+	PEER_TIME_REAL(errors.worst, "worst_percent", "the largest"),
+	POINTER_MEMBER(struct peer_time_result, errors.worst_pattern, "worst_pattern",
+		       "which has it"),
+};
+
+static const struct schema peer_time_schema = {.name = "peer_time",
+					       .help = "how exact one kind of time of a tool is",
+					       SCHEMA_FIELDS(peer_time_fields)};
+
+VALUE_GETTER(get_times, value_rows, peer_of(item)->times, peer_of(item)->time_count,
+	     sizeof(struct peer_time_result), NULL)
+
 static const struct field peer_fields[] = {
 	POINTER_MEMBER(struct peer_result, name, "name", "what measured the same threads"),
 	POINTER_MEMBER(struct peer_result, measures, "measures", "which times it knows"),
@@ -128,6 +150,7 @@ static const struct field peer_fields[] = {
 	PEER_REAL(errors.p99, "p99_percent", "99 of 100 are smaller"),
 	PEER_REAL(errors.worst, "worst_percent", "the largest"),
 	POINTER_MEMBER(struct peer_result, errors.worst_pattern, "worst_pattern", "which has it"),
+	LIST_FIELD("times", get_times, NULL, &peer_time_schema, "each kind of time alone"),
 	NUMBER_MEMBER(struct peer_result, threads, "threads", "that it has figures of"),
 	NUMBER_MEMBER(struct peer_result, unseen, "unseen", "threads that it has none of"),
 	ARRAY_MEMBER(struct peer_result, why.text, "why", "it did not run"),

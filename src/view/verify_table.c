@@ -85,6 +85,22 @@ static void write_patterns(struct output *out, const struct verification *result
 	}
 }
 
+/* Where it measures more than one, which of them is how wrong. */
+static void write_peer_times(struct output *out, const struct peer_result *peer)
+{
+	for (size_t i = 0; peer->time_count > 1 && i < peer->time_count; i++) {
+		const struct ranks *errors = &peer->times[i].errors;
+		char p50[PERCENT_BYTES], p99[PERCENT_BYTES], worst[PERCENT_BYTES];
+
+		percent_text(p50, errors->p50);
+		percent_text(p99, errors->p99);
+		percent_text(worst, errors->worst);
+		output_format(out, "  %-18s %7zu  %9s  %9s  %9s  %s\n", peer->times[i].name,
+			      errors->count, p50, p99, worst,
+			      errors->worst_pattern ? errors->worst_pattern : "");
+	}
+}
+
 static void write_peers(struct output *out, const struct verification *result)
 {
 	output_format(out, "\n%-20s %7s  %9s  %9s  %9s  %-16s  %s\n", "TOOL", "TIMES", "ERROR p50",
@@ -108,6 +124,7 @@ static void write_peers(struct output *out, const struct verification *result)
 			output_format(out, "; nothing of %u of %u threads", peer->unseen,
 				      peer->unseen + peer->threads);
 		output_string(out, "\n");
+		write_peer_times(out, peer);
 	}
 }
 

@@ -41,3 +41,9 @@ def children(pid):
 def resident_mib(pid):
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     return int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024
+
+
+def cpu_seconds(pids):
+    """That their threads which still run have had."""
+    tasks = (task for pid in pids for task in pathlib.Path(f"/proc/{pid}/task").iterdir())
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9

@@ -88,8 +88,10 @@ class Page:
         return value
 
     def key(self, key, shift=False):
+        """What the browser itself does for it, too, as for Tab, and Enter on a button."""
+        code, says = {"Tab": (9, ""), "Enter": (13, "\r"), " ": (32, " ")}.get(key, (0, key if len(key) == 1 else ""))
         for kind in ("keyDown", "keyUp"):
-            self.ask("Input.dispatchKeyEvent", type=kind, key=key, modifiers=8 * shift, text=key if len(key) == 1 and kind == "keyDown" else "")
+            self.ask("Input.dispatchKeyEvent", type=kind, key=key, modifiers=8 * shift, text=says if kind == "keyDown" else "", windowsVirtualKeyCode=code)
 
     def drag(self, start, end, y):
         """With the left button, from one x to another."""

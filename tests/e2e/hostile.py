@@ -10,6 +10,9 @@ import pytest
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
 
+#: The number of bpf(2); None: not known here.
+BPF = {"x86_64": 321, "aarch64": 280}.get(os.uname().machine)
+
 
 def refusing(call, code):
     """For preexec_fn: a seccomp filter that refuses one system call, given by its number, with an errno."""

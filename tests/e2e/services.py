@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -17,10 +18,12 @@ import pytest
 import schemas
 
 from conftest import BUILD, DWELL
+from matrices import wait_until
 from verdicts import inconclusive
 
 FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
 CARGO_TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", f"/var/tmp/dwell-tokio-{os.getuid()}"))
+GO_CACHE = pathlib.Path(f"/var/tmp/dwell-go-{os.getuid()}")
 
 #: name of a build -> (cargo profile, RUSTFLAGS[, arguments of cargo, what it makes])
 BUILDS = {
@@ -71,6 +74,16 @@ def build_tokio(build, program="tokio-service"):
     if done.returncode:
         pytest.skip(f"the service cannot be built: {done.stdout[-300:]}")
     return target / profile / made
+
+
+def build_go(directory, text, *flags):
+    """Path of the program, in that directory; what it needs of Go's library is compiled once."""
+    if not shutil.which("go"):
+        pytest.skip("go is not installed")
+    (directory / "it.go").write_text(text)
+    environment = dict(os.environ, GOCACHE=str(GO_CACHE), GO111MODULE="off", HOME=str(directory))
+    subprocess.run(["go", "build", *flags, "-o", "it", "it.go"], cwd=directory, check=True, env=environment, capture_output=True)
+    return directory / "it"
 
 
 def tokio_command(build):
@@ -190,6 +203,15 @@ def loop_service(threads=1, directory="/var/tmp", prefix=(), program=pathlib.Pat
         service.end()
 
 
+def hold_up(service, ms):
+    """The worker sleeps in its turn, and goes on doing so until it is continued."""
+    service.file.write(f"sleep {ms}\n")
+    service.file.flush()
+    sleeping = pathlib.Path(f"/proc/{service.process.pid}/syscall")
+    wait_until(lambda: sleeping.read_text().split()[0] in ("35", "230", "101", "115"))
+    service.process.send_signal(signal.SIGSTOP)
+
+
 class Blocked:
     """`dwell blocked` on a process, until end()."""
 
@@ -284,3 +306,20 @@ class Stripped(Named):
 
     def is_holder(self, functions, function):
         return all(functions)
+
+
+def functions(stall):
+    return [frame["function"] for frame in stall["stack"]]
+
+
+@contextlib.contextmanager
+def program_running(words):
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def blamed(stalls):
+    return [stall for stall in stalls if not taken_away(stall) and stall["cause"] != "runnable"]

@@ -10,6 +10,8 @@ import signal
 import ssl
 import subprocess
 
+import pytest
+
 from conftest import DWELL
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -87,3 +89,13 @@ def serving(*arguments, listen="127.0.0.1:0", prefix=(), **options):
             process.kill()
         process.wait()
         process.stderr.close()
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serving("--by", "process", "-i", "1s") as server:
+        yield server
+
+
+def names_of(metrics, name):
+    return [key for key in metrics if key[0] == name]

@@ -3,6 +3,7 @@
 
 They belong to `nobody`; dwell runs as root.
 """
+import collections
 import contextlib
 import json
 import os
@@ -22,6 +23,8 @@ from guests import await_end_of, below
 from hostile import NOBODY, lair  # noqa: F401
 from loads import children
 from services import taken_away
+from serving import serving
+from test_serve_names import engine
 
 FIXTURES = pathlib.Path(__file__).parents[1] / "fixtures" / "attacks"
 x86_64 = pytest.mark.skipif(os.uname().machine != "x86_64", reason="the attack is written in assembly of x86_64")
@@ -101,6 +104,17 @@ def test_a_trap_costs_a_name_and_nothing_else(waiter, tmp_path, kind):
     assert [thread for thread in intervals[-1]["threads"] if thread["comm"].startswith("waiter")]
     status, memory, _ = measured(tmp_path, "record", "-i", "200ms", "-d", "1s", "-o", tmp_path / "file")
     assert status == 0 and memory < 256, (status, memory)
+
+
+@x86_64
+@pytest.mark.parametrize("kind", TRAPS)
+def test_a_trap_costs_a_profile_its_names_and_nothing_else(waiter, tmp_path, kind):
+    """Its stacks are unwound by those tables, and named by those symbols: the time is there all the same."""
+    process = waiter(kind)
+    status, memory, (result,) = measured(tmp_path, "profile", "-d", "2s", "--state", "all", "--format", "json", read=lambda text: [json.loads(text)])
+    assert status == 0 and memory < 256, (status, memory)
+    waited = [thread for thread in result["threads"] if thread["comm"].startswith("waiter")]
+    assert waited and all(sum(ns or 0 for ns in thread["states_ns"].values()) > 1_000_000_000 for thread in waited), (process.pid, waited)
 
 
 @x86_64
@@ -217,11 +231,11 @@ def roles_of(wanted, *command):
         process.wait(timeout=60)
 
 
-@pytest.mark.parametrize("command", ["top", "record", "blocked"])
+@pytest.mark.parametrize("command", ["top", "record", "blocked", "profile"])
 def test_rights_of_each_process(stalling, tmp_path, command):
     target = stalling()
-    arguments = {"top": ["--format", "json"], "record": ["-o", tmp_path / "file", "--", "sleep", "30"], "blocked": ["-p", target.pid]}[command]
-    with roles_of({"top": 4, "record": 4, "blocked": 7}[command], DWELL, command, *arguments) as roles:
+    arguments = {"top": ["--format", "json"], "record": ["-o", tmp_path / "file", "--", "sleep", "30"], "blocked": ["-p", target.pid], "profile": ["-p", target.pid, "--json"]}[command]
+    with roles_of({"top": 4, "record": 4, "blocked": 7, "profile": 7}[command], DWELL, command, *arguments) as roles:
         for pid, its in roles.items():
             now = status(pid)
             assert int(now["CapEff"], 16) == int(now["CapPrm"], 16) == sum(1 << CAPABILITY[name] for name in RIGHTS[its]), (its, now["CapEff"])
@@ -235,6 +249,58 @@ def test_rights_of_each_process(stalling, tmp_path, command):
                     list(pathlib.Path(f"/proc/{pid}/root").iterdir())
                 opened = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
                 assert not [name for name in opened if "bpf" in name], opened
+
+
+#: Of each process of `dwell serve`: its rights, and whether a filter of system calls is left besides. None: all.
+SERVING = [
+    # what measures
+    (RIGHTS["parent"], False), (RIGHTS["keeper"], False), (RIGHTS["reader"], False), ((), True),
+    # HTTP, and its keeper
+    ((), True), (("kill", "setuid", "setgid", "sys_chroot"), False),
+    # names of containers: who asks, who reads the answer
+    (("kill", "setuid", "setgid", "sys_chroot", "dac_override"), False), ((), True),
+    # the queue of what is pushed, its keeper, and who sends it
+    (("kill", "setuid", "setgid", "dac_override"), False), (("kill", "setuid", "setgid", "dac_override"), False), ((), True),
+    # what starts dwell again: for profiles and recordings, and for stalls, of which a program has a process of its own
+    (None, False), (None, False), (None, False),
+]  # fmt: skip
+
+
+def test_rights_of_each_process_of_serve(tmp_path):
+    mine = int(status("self")["CapPrm"], 16)
+    wanted = collections.Counter((mine if rights is None else sum(1 << CAPABILITY[name] for name in rights), filtered) for rights, filtered in SERVING)
+    held = threading.Event()
+    arguments = ["-i", "200ms", "--container-names", tmp_path / "engine.sock", "--stalls", "no-such-program", "--push-every", "200ms",
+                 "--push", "otlp=http://127.0.0.1:9"]  # fmt: skip
+
+    def statuses(server):
+        """Of those that have not become another program."""
+        found = {}
+        for pid in server.children():
+            with contextlib.suppress(OSError):
+                words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+                if words[1:2] == [b"serve"]:
+                    opened = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+                    found[pid] = {**status(pid), "root": os.readlink(f"/proc/{pid}/root"), "opened": opened}
+        return found
+
+    def as_wanted(now):
+        return wanted == collections.Counter((int(its["CapPrm"], 16), its["Seccomp"] == "2") for its in now.values())
+
+    with engine(tmp_path, lambda client: held.wait(60)), serving(*arguments) as server:
+        deadline = time.monotonic() + 60
+        while not as_wanted(now := statuses(server)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert as_wanted(now), [(pid, its["CapPrm"], its["Seccomp"]) for pid, its in now.items()]
+        for pid, its in now.items():
+            assert its["CapEff"] == its["CapPrm"] and int(its["CapInh"], 16) == int(its["CapAmb"], 16) == 0, pid
+            assert its["NoNewPrivs"] == ("0" if int(its["CapPrm"], 16) == mine else "1"), pid
+            if its["Seccomp"] == "2":
+                assert min(map(int, its["Uid"].split() + its["Gid"].split())) > 65533 and not its["Groups"].split(), pid
+                assert not [name for name in its["opened"] if "bpf" in name or str(tmp_path) in name], its["opened"]
+        # all without rights but who sends: it reads certificates of authorities
+        assert sum(its["root"].endswith("/fdinfo") for its in now.values() if its["Seccomp"] == "2") == 3
+        held.set()
 
 
 def test_rights_without_that_of_reading_others():

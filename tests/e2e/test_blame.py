@@ -12,10 +12,11 @@ import time
 
 import pytest
 
-from conftest import DWELL, WORKLOAD, parse, run, totals
+from conftest import BUILD, DWELL, WORKLOAD, parse, run, totals
 from guests import name_of
 from loads import children
 from matrices import wait_until
+from verdicts import disturbed
 
 pytestmark = pytest.mark.measures
 
@@ -176,6 +177,10 @@ def test_no_thread_of_many_is_forgotten():
 
 
 def test_a_real_time_thread_takes_the_cpu():
+    check_a_real_time_thread()
+
+
+def check_a_real_time_thread():
     blame = Blame("blame-fifo")
     sums_are_exact(blame.intervals)
     ran = blame.own["culprit"]["user"] + blame.own["culprit"]["kernel"]
@@ -199,6 +204,9 @@ def test_each_of_two_that_switch_very_often_owes_its_share():
 
 #: What the culprit of a mode is in, beside waiting for a CPU.
 MEANWHILE = {"sleep": ["sleep", "cpu"], "cpu": ["cpu"], "disk": ["disk", "cpu"], "preempted": ["cpu"]}
+#: The part of what the culprit does in its mode while the victim waits, where that is not all: it also sleeps between two turns
+#: with the lock, at the end of which the victim sleeps, too.
+HELD = {("lock", "sleep"): 20 / 22.5, ("lock", "cpu"): 20 / 20.5, ("lock", "disk"): 20 / 20.5}
 
 
 def check_second_level(intervals):
@@ -224,6 +232,10 @@ def check_second_level(intervals):
 @pytest.mark.parametrize("mode", list(MEANWHILE))
 @pytest.mark.parametrize("scenario, state", [("lock", "lock"), ("cond", "idle"), ("pipe", "ipc"), ("unix", "ipc"), ("tcp", "net")])
 def test_who_ends_the_wait(scenario, state, mode):
+    check_who_ends_the_wait(scenario, state, mode)
+
+
+def check_who_ends_the_wait(scenario, state, mode):
     blame = Blame(f"blame-{scenario}", mode)
     sums_are_exact(blame.intervals)
     whole = blame.of(state)
@@ -242,8 +254,11 @@ def test_who_ends_the_wait(scenario, state, mode):
     elif mode == "disk" and not did["disk"]:
         assert own["disk"] == 0, (own, blame.shares)  # a file system in memory
     else:
-        # of a busy machine the culprit has not got more
-        assert did[MEANWHILE[mode][0]] > 0, blame.shares
+        # all of it, but for what a victim that had no CPU came too late for
+        main = MEANWHILE[mode][0]
+        late = sum(blame.own["victim"][state] or 0 for state in ("runnable", "stolen", "irq"))
+        least = ENOUGH * HELD.get((scenario, mode), 1) * own[main] - late - EDGES_NS
+        assert did[main] > max(0, least), (main, own, late, blame.shares)
 
 
 @pytest.mark.parametrize("mode", ["sleep", "cpu"])
@@ -270,6 +285,55 @@ def test_what_a_thread_did_that_is_no_target(mode):
             did[blame["culprit_state"]] += blame["total_ns"] + blame["earlier_ns"]
     assert whole > 100_000_000 and whole > ENOUGH * owed(intervals, "ipc"), intervals[-1]["blame"]
     assert did[mode] + did["runnable"] > ENOUGH * whole and did[mode] > 0.2 * whole, did
+
+
+def test_time_has_to_pass():
+    """What ends a sleep is its timer, and not the thread that had the CPU at that moment."""
+    blame = Blame("blame-pipe", "sleep")
+    slept = blame.own["culprit"]["sleep"]
+    for kind, least, most in (("timer", ENOUGH, 2 - ENOUGH), ("thread", 0, 0)):
+        found = sum(
+            each["total_ns"] + each["earlier_ns"] for interval in blame.intervals for each in interval["blame"]
+            if (each["victim"]["comm"], each["state"], each["culprit"]["kind"]) == ("culprit", "sleep", kind)
+        )  # fmt: skip
+        assert least * slept <= found <= most * slept, (kind, found, slept)
+    assert slept > 500_000_000
+    assert all(culprit["pid"] is culprit["comm"] is None for culprit in culprits_of(blame.intervals, "timer"))
+
+
+#: Sleeps so briefly that its CPU has just fallen asleep, if nothing else wants it.
+NAPPER = "import time\nopen('/proc/self/comm', 'w').write('napper')\nprint(flush=True)\nwhile True: time.sleep(0.002)"
+
+
+def idle_ticks(cpu):
+    (line,) = [line for line in pathlib.Path("/proc/stat").read_text().splitlines() if line.startswith(f"cpu{cpu} ")]
+    return int(line.split()[4])
+
+
+def test_a_cpu_that_was_idle_has_to_wake_up():
+    """Between a wakeup and the switch no thread ran there: that is owed to no one, and to no thread."""
+    before = idle_ticks(CPU)
+    with subprocess.Popen([sys.executable, "-c", NAPPER], stdout=subprocess.PIPE, preexec_fn=lambda: os.sched_setaffinity(0, {CPU})) as napper:
+        napper.stdout.readline()
+        intervals = blame_of("-i", "500ms", "-c", "4", "-p", napper.pid)
+        napper.kill()
+    if idle_ticks(CPU) - before < 20:
+        disturbed(f"CPU {CPU} was idle for less than 200 ms")
+    waits = owed(intervals, "runnable", victim="napper")
+    idle = owed(intervals, "runnable", victim="napper", kind="idle")
+    counts = [each["count"] for interval in intervals for each in interval["blame"] if each["culprit"]["kind"] == "idle" and each["state"] == "runnable"]
+    assert 0 < idle <= waits and sum(counts) > 10, (idle, waits, intervals[-1]["blame"])
+    assert all(culprit["pid"] is culprit["comm"] is None for culprit in culprits_of(intervals, "idle"))
+
+
+def test_sums_are_exact_where_no_switch_is_seen():
+    """As with a hook that is gone: then nothing is known of who ran, and what is said adds up all the same."""
+    environment = {**os.environ, "DWELL_FAULT": "no on_switch"}
+    done = run("top", "--blame", "--format", "json", "-i", "300ms", "--", WORKLOAD, "blame-pipe", "cpu", program=str(BUILD / "tests" / "dwell-faulty"), env=environment)
+    intervals, _ = parse(done.stdout)
+    sums_are_exact(intervals)
+    blames = [blame for interval in intervals for blame in interval["blame"]]
+    assert not [blame for blame in blames if blame["state"] == "runnable" and blame["culprit"]["kind"] == "thread"], blames
 
 
 def test_sums_are_exact_while_threads_come_and_go():
@@ -545,6 +609,28 @@ def test_both_sides_have_the_numbers_of_our_pid_namespace():
     assert 0 < owed["thief-0"]["culprit"]["tid"] < 100, owed
     assert owed["thief"]["total_ns"] > 50_000_000, owed
     assert owed["thief"]["culprit"]["pid"] is None and owed["thief"]["culprit"]["tid"] is None, owed
+
+
+#: The victim gets the number that a process outside has there, and has its CPU.
+SAME_NUMBER = f"""
+echo $(($1 - 1)) > /proc/sys/kernel/ns_last_pid
+taskset -c {CPU} sh -c 'printf victim > /proc/self/comm; while :; do :; done' & victim=$!
+[ $victim = $1 ] || exit 9
+"$2" top --blame --format json -i 500ms -c 2 -p $victim
+kill -9 $victim
+exit 0
+"""
+
+
+@pytest.mark.measures
+@pytest.mark.skipif(not shutil.which("unshare"), reason="unshare is not installed")
+def test_a_culprit_beyond_our_pid_namespace_may_have_the_victims_number():
+    with spinning("thief-a") as one, spinning("thief-b"):
+        done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", SAME_NUMBER, "sh", str(one.pid), DWELL], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done
+    intervals = parse(done.stdout)[0]
+    for thief in ("thief-a", "thief-b"):
+        assert owed(intervals, "runnable", victim="victim", comm=thief) > 0.2 * owed(intervals, "runnable"), intervals[-1]["blame"]
 
 
 def test_without_bpf_it_says_why():

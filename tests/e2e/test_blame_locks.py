@@ -21,6 +21,62 @@ def test_who_hands_a_lock_down_a_queue_has_not_held_it(kind):
     assert blame.of("lock", "thread", "culprit", "sleep") > 0.8 * blame.of("lock", "thread", "culprit"), blame.shares
 
 
+#: One has the first lock, and waits for the second one meanwhile, which another has all the time; a third waits for the first one.
+NESTED = """
+import fcntl, os, sys, time
+directory, kind = sys.argv[1:]
+locks = [os.path.join(directory, name) for name in ("first", "second")]
+for lock in locks:
+    open(lock, "w").close()
+def take(number):
+    file = os.open(locks[number], os.O_RDWR)
+    fcntl.flock(file, fcntl.LOCK_EX) if kind == "flock" else fcntl.lockf(file, fcntl.LOCK_EX)
+    return file
+def rename(name):
+    with open("/proc/self/comm", "w") as comm:
+        comm.write(name)
+children = []
+def process(name, run):
+    children.append(os.fork())
+    if not children[-1]:
+        rename(name)
+        run()
+        os._exit(0)
+def bystander():
+    for _ in range(8):
+        second = take(1)
+        time.sleep(0.15)
+        os.close(second)
+        time.sleep(0.1)
+def holder():
+    for _ in range(8):
+        time.sleep(0.05)
+        first = take(0)
+        os.close(take(1))
+        time.sleep(0.03)
+        os.close(first)
+        time.sleep(0.07)
+def victim():
+    for _ in range(16):
+        time.sleep(0.06)
+        os.close(take(0))
+for name, run in ("bystander", bystander), ("holder", holder), ("victim", victim):
+    process(name, run)
+for child in children:
+    os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.parametrize("kind", ["flock", "fcntl"])
+def test_who_has_another_lock_has_not_this_one(kind, tmp_path):
+    """The holder has waited for it last; that was another file's."""
+    done = run("top", "--blame", "-i", "10s", "--format", "json", "--", sys.executable, "-c", NESTED, tmp_path, kind)
+    shares = charged(parse(done.stdout)[0], "lock")["victim"]
+    whole = sum(shares.values())
+    assert whole > 300_000_000 and sum(ns for (_, name, _), ns in shares.items() if name == "holder") > 0.95 * whole, shares
+    assert not any(name == "bystander" for _, name, _ in shares), shares
+
+
 def charged(intervals, *states):
     """Of waits in those states, those that have ended: {victim: {(kind, name of the thread, what it did meanwhile): ns}}."""
     shares = collections.defaultdict(collections.Counter)

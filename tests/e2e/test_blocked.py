@@ -456,6 +456,26 @@ def test_exports_by_name(tmp_path):
         assert ("traceEvents" in text) == bool(begins)
 
 
+def test_a_trace_says_through_whom(tmp_path):
+    """As the table does: who ended a wait for a lock, and what that was doing; who took the CPU."""
+    recording = pathlib.Path(__file__).parents[1] / "golden" / "blocked.dwell"
+    done = run("blocked", "--from", recording, "--export", tmp_path / "t.json", "--format", "json")
+    stalls = [stall for stall in map(json.loads, done.stdout.splitlines()) if stall["type"] == "stall"]
+    slices = [event["args"] for event in json.loads((tmp_path / "t.json").read_text())["traceEvents"] if event["ph"] == "X"]
+    said = set()
+    for shown, stall in zip(slices, stalls, strict=True):
+        for words, part in zip(shown["parts"], stall["parts"], strict=True):
+            by, culprit = part["waker"] or {"tid": 0}, part["culprit"]
+            if part["cause"] in ("lock", "ipc") and by["tid"]:
+                assert words["through"] == f"ended by {by['comm']} {by['tid']} in {by['function']}"
+            elif part["cause"] == "runnable" and culprit:
+                assert words["through"] == f"CPU taken by {culprit['comm']} ({culprit['pid']})"
+            else:
+                assert "through" not in words
+            said.add((part["cause"], "through" in words))
+    assert ("lock", True) in said and any(not through for _, through in said), said
+
+
 def test_an_export_that_cannot_be_written(tmp_path):
     for path, part in ((tmp_path / "none" / "x", "No such file"), (tmp_path, "Is a directory"), ("/dev/full", "No space left")):
         done = run("blocked", "-p", os.getpid(), "-d", "10ms", "--export", path, "--force")

@@ -50,6 +50,39 @@ def test_a_loop_that_hangs_already(tmp_path, loop, name):
     assert stuck and all(re.fullmatch(request.function, one["function"].split("::")[-1]) for one in stuck), blocked.stuck
 
 
+@pytest.mark.measures
+def test_all_threads_of_a_loop_that_hang_already(tmp_path):
+    """Afterwards one waits for events, and the others for their turn: not seen to do so before, and until the end."""
+    with programs.running(programs.Asio, tmp_path, 4) as program, concurrent.futures.ThreadPoolExecutor(4) as pool:
+        answers = [pool.submit(program.service.another().ask, "sleep", 3000) for _ in range(4)]
+        time.sleep(0.3)
+        blocked = Blocked(program.pid)
+        for answer in answers:
+            answer.result()
+        program.settle()
+        stalls, summary = blocked.end()
+    found = [stall for stall in stalls if not taken_away(stall)]
+    assert len(found) == 4 == len({stall["tid"] for stall in found}), (found, summary)
+    function = programs.Asio.requests["sleep"].function
+    assert all(stall["began_before"] and re.fullmatch(function, stall["function"].split("::")[-1]) and 1e8 < stall["duration_ns"] < 3e9 for stall in found), found
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("threads", [1, 4])
+def test_jobs_of_a_pool_are_no_turns(tmp_path, threads):
+    """Threads of an asio::thread_pool run what those of the loop run, and wait where they do, without events."""
+    with programs.running(programs.Asio, tmp_path, threads) as program, held(program, "offload", 2) as answer:
+        blocked = Blocked(program.pid)
+        answer.result()
+        for _ in range(3):
+            program.ask("offload", 250)
+        program.settle()
+        stalls, summary = blocked.end()
+    assert [stall for stall in stalls if not taken_away(stall) and stall["cause"] != "runnable"] == [], stalls
+    assert len(summary["workers"]) <= threads, summary["workers"]
+    assert [line for line in blocked.stuck if line["workers"]] == [], blocked.stuck
+
+
 @pytest.mark.parametrize("name", ["sleep", "spin"])
 def test_who_names_the_worker_sees_what_holds_it(name):
     """Of a loop of its own that a program hangs in no name says that it is one: the user does."""

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`dwell blocked` where something is wrong with the target, with the arguments or with the rights, and under load."""
+import contextlib
 import errno
+import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -10,13 +13,15 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 import pytest
 
 from conftest import BUILD, DWELL, run, wait_for_threads
+from guests import await_end_of, below
 from hostile import refusing
 from matrices import wait_until
-from services import STRIPPED, Blocked, Service, build_tokio, loop_service, taken_away, tokio_service
+from services import STRIPPED, Blocked, Service, build_go, build_tokio, loop_service, taken_away, tokio_service
 
 #: Its number.
 PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}.get(os.uname().machine)
@@ -103,9 +108,19 @@ def test_a_process_without_a_runtime(sleeper):
     done = run("blocked", "-p", sleeper.pid, "-d", "100ms", "-v")
     assert done.returncode == 1
     assert "no worker found: no thread polled a task or waited for events as a loop does: there are sleep (--workers" in done.stderr
+    assert f"For plain threads use dwell top -p {sleeper.pid}\n" in done.stderr
     assert "0 workers, 0 pool threads" in done.stdout
     assert "No thread polled a task or waited for events as a loop does." in done.stdout
     assert "runtime loop: no tokio::runtime::task::raw::poll in the symbols" in done.stderr
+
+
+def test_a_process_that_is_stopped(sleeper):
+    """As by a debugger, that lets none of its threads do anything."""
+    sleeper.send_signal(signal.SIGSTOP)
+    wait_until(lambda: " T " in pathlib.Path(f"/proc/{sleeper.pid}/stat").read_text())
+    done = run("blocked", "-p", sleeper.pid, "-d", "100ms")
+    assert done.returncode == 1
+    assert "no worker found: all threads of sleep are stopped, by a debugger or a signal: let them go on" in done.stderr
 
 
 def test_names_of_a_stripped_program(services, tmp_path):
@@ -156,9 +171,7 @@ func main() {
 
 @pytest.mark.parametrize("flags", [[], ["-ldflags=-s -w"], ["-buildmode=pie", "-ldflags=-s -w"]], ids=["symbols", "stripped", "pie, stripped"])
 def test_threads_of_go_are_not_blamed(tmp_path, flags):
-    (tmp_path / "it.go").write_text(GO)
-    subprocess.run(["go", "build", *flags, "-o", "it", "it.go"], cwd=tmp_path, check=True, env={**os.environ, "GOCACHE": "/var/tmp/dwell-go", "GO111MODULE": "off"})
-    with subprocess.Popen([tmp_path / "it"], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen([build_go(tmp_path, GO, *flags)], stdout=subprocess.PIPE) as process:
         try:
             process.stdout.readline()
             error = refused("-p", process.pid, "-d", "300ms")
@@ -180,6 +193,15 @@ def test_other_runtimes_that_move_tasks_are_named(tmp_path, name, what):
             assert f"runs {what}, whose runtime moves tasks" in refused("-p", process.pid, "-d", "100ms")
         finally:
             process.kill()
+
+
+def test_a_runtime_that_its_own_starter_starts(tmp_path):
+    """`erl` is a script that executes erlexec, which executes the runtime."""
+    shutil.copy(LOOP, tmp_path / "beam.smp")
+    (tmp_path / "it.c").write_text("#include <unistd.h>\nint main(int argc, char **argv) { return execv(argv[1], argv + 1); }\n")
+    subprocess.run(["gcc", "-o", tmp_path / "erlexec", tmp_path / "it.c"], check=True)
+    command = ["sh", "-c", 'exec "$0" "$@"', tmp_path / "erlexec", tmp_path / "beam.smp", "1", tmp_path]
+    assert "runs Erlang's BEAM" in refused("-d", "100ms", "--", *command)
 
 
 @pytest.mark.parametrize("exported", ["DotNetRuntimeInfo", "DotNetRuntimeDebugHeader"])
@@ -481,6 +503,76 @@ def test_the_target_is_left_as_it_was(runtime):
         assert client.wrong is None and service.process.poll() is None
 
 
+def code_of(pid):
+    """Of the program's file, as the process has it in its memory now: all that may be executed."""
+    program, code = os.readlink(f"/proc/{pid}/exe"), b""
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
+        for bounds, rights, *_, path in (line.split() for line in maps):
+            if "x" in rights and path == program:
+                start, end = (int(bound, 16) for bound in bounds.split("-"))
+                memory.seek(start)
+                code += memory.read(end - start)
+    return code
+
+
+def opened_in_kernel(pids):
+    """Programs and links of BPF that these processes have open: (kind, id)."""
+    found = set()
+    for info in (path for pid in pids for path in pathlib.Path(f"/proc/{pid}/fdinfo").glob("*")):
+        with contextlib.suppress(OSError):  # closed, or the process has ended
+            found |= set(re.findall(r"^(prog|link)_id:\s+(\d+)$", info.read_text(), re.M))
+    return found
+
+
+def left_in_kernel(known):
+    """Of those, what there still is. No id is used twice."""
+    there = set()
+    for kind in ("prog", "link"):
+        shown = subprocess.run(["bpftool", "-j", kind, "show"], capture_output=True, text=True, check=True)
+        there |= {(kind, str(one["id"])) for one in json.loads(shown.stdout)}
+    return known & there
+
+
+@pytest.mark.skipif(not shutil.which("bpftool"), reason="bpftool is not installed")
+@pytest.mark.parametrize("runtime", ["loop", "tokio"])
+def test_nothing_is_left_of_dwell_that_is_killed(runtime):
+    """All of its processes at once, while it begins or watches, DWELL_BLOCKED_KILLS times (5): of its probes, programs and links none
+    is left, and the target answers all the time."""
+    rng, held = random.Random(runtime), 0
+    with (loop_service if runtime == "loop" else tokio_service)() as service:
+        pid, took_s = service.process.pid, None
+        untouched, client = code_of(pid), Client(service)
+        assert untouched
+        try:
+            for _ in range(int(os.environ.get("DWELL_BLOCKED_KILLS", 5))):
+                client.wait_for(1)
+                began = time.monotonic()
+                command = [DWELL, "blocked", "-p", str(pid), "--format", "json", "-v"]
+                process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+                if took_s is None:
+                    assert any("watching" in line for line in process.stderr)
+                    took_s = time.monotonic() - began
+                    client.wait_for(3)
+                    assert (code_of(pid) != untouched) == (runtime == "tokio"), "only polls have probes in the program"
+                else:
+                    time.sleep(rng.random() * 1.5 * took_s)
+                    assert process.poll() is None
+                known = below(process.pid)
+                opened = opened_in_kernel(one for one, _ in known)
+                held += bool(opened)
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+                assert not await_end_of(known)
+                # the kernel takes them away when it has time
+                wait_until(lambda: not left_in_kernel(opened))
+                wait_until(lambda: code_of(pid) == untouched)
+            client.wait_for(10)
+        finally:
+            client.end()
+        assert client.wrong is None and service.process.poll() is None
+    assert held > 1, "it was killed before it had anything in the kernel"
+
+
 def test_a_ring_that_is_too_small(services):
     """What is lost is counted, and reported."""
     service = services(LOOP, "1", "/var/tmp")
@@ -501,3 +593,10 @@ def test_too_few_open_files_are_the_reason():
     with loop_service() as service:
         done = subprocess.run(["prlimit", "--nofile=64", DWELL, "blocked", "-p", str(service.process.pid), "-d", "100ms"], capture_output=True, text=True, timeout=60)  # fmt: skip
     assert done.returncode == 1 and "Too many open files" in done.stderr and "helper" not in done.stderr, done
+
+
+def test_help_says_how_a_name_differs():
+    """`dwell top NAME` takes a server with its workers, `dwell blocked NAME` one process."""
+    words = [" ".join(run(command, "--help").stdout.split()) for command in ("top", "blocked")]
+    assert "the process of this name, of a server with what it has forked" in words[0]
+    assert "of a server with workers that it has forked choose one by -p" in words[1]

@@ -224,6 +224,19 @@ def test_a_single_run_among_several_is_no_regression(edited):
     assert iterations["verdict"] == "undecided" and iterations["p"] > 0.05 and -0.1 < iterations["change"] < 0.1
 
 
+def test_a_seed_differs_where_it_was_given(tmp_path):
+    """Of one run a side, too: each has drawn another one, which was not asked for."""
+    for side in ("a", "b"):
+        load(tmp_path / f"drawn-{side}", "--work", "spin-wait")
+        load(tmp_path / f"given-{side}", "--work", "spin-wait", "--seed", "1" if side == "a" else "2")
+    drawn, given = ([lines(reports(tmp_path / f"{how}-{side}")[0])[-1] for side in ("a", "b")] for how in ("drawn", "given"))
+    assert [run["seed_given"] for run in drawn + given] == [False, False, True, True]
+    assert drawn[0]["seed"] != drawn[1]["seed"]
+    assert compare(tmp_path / "drawn-a", tmp_path / "drawn-b")[1]["differences"] == []
+    assert compare(tmp_path / "given-a", tmp_path / "given-b")[1]["differences"] == [{"what": "seed", "a": ["1"], "b": ["2"]}]
+    assert "\n   seed: A 1, B 2\n" in run("compare", tmp_path / "given-a", tmp_path / "given-b").stdout
+
+
 def test_a_zero_baseline_is_a_baseline(edited):
     def spread(share):
         def change(records, number):
@@ -237,6 +250,22 @@ def test_a_zero_baseline_is_a_baseline(edited):
     assert status == 3 and found["verdict"] == "worse" and found["change"] is None and "off-cpu-spread" in said
     assert "from 0" in run("compare", edited("a", spread(0)), edited("b", spread(0.06)), *only).stdout
     assert compare(edited("a", spread(0)), edited("b", spread(0.01)), *only)[0] == 0
+
+
+def test_nothing_is_lower_by_more_than_all_of_it(edited):
+    """A run in which nothing was done: no ratio can be made of it."""
+
+    def rates(*values):
+        def change(records, number):
+            records[-1]["groups"][0]["iterations_per_second"] = values[number]
+
+        return change
+
+    before = edited("before", rates(60000, 55000, 57000, 58000, 54000, 61000))
+    after = edited("after", rates(0, 9000, 10000, 11000, 3000, 9500))
+    iterations = metrics(compare(before, after, "--metrics", "iterations")[1])["iterations"]
+    assert iterations["verdict"] == "worse" and iterations["change"] < -0.8
+    assert -1 <= iterations["low"] < iterations["change"] < iterations["high"] < 0, iterations
 
 
 def test_runs_of_another_length_are_compared_by_rates(edited, tmp_path):
@@ -266,7 +295,7 @@ def test_runs_that_are_not_whole_are_left_out(edited, kept, tmp_path):
     status, comparison, _ = compare(directory, kept / "light")
     assert status in (0, 3, 4)
     assert comparison["a"]["runs"] == RUNS - 2 and comparison["a"]["failed"] == 1
-    assert comparison["a"]["left_out"] == {"not_ended": 1, "lacking_workers": 1, "without_report": 1}
+    assert comparison["a"]["left_out"] == {"not_ended": 1, "lacking_workers": 1, "without_report": 1, "without_pair": 0}
     table = run("compare", directory, kept / "light").stdout
     assert f"{RUNS - 2} runs, of which 1 failed by its own checks" in table
     assert "left out: 1 did not come to the end, 1 lacked workers, 1 without report.json" in table

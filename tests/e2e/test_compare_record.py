@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`dwell compare` of two recordings of threads: what got worse because of whom."""
+import collections
 import itertools
+import json
 import pathlib
 import subprocess
 import sys
@@ -117,6 +119,23 @@ def test_rows_add_up(recorded):
         states = rows(comparison, level="state", program="victim", is_lost=True)
         assert lost[side]["total_ns"] == sum(row[side]["total_ns"] for row in states if row["a"] and row["b"])
         assert comparison[side]["blame"] and comparison[side]["damage"] is None
+
+
+def test_code_has_what_its_profile_says():
+    """Time in functions is that of `dwell profile --from`, and no more than its state has."""
+    recording = GOLDEN / "stacks.dwell"
+    done = run("profile", "--from", recording, "--state", "all", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    profiled = collections.Counter()
+    for row in json.loads(done.stdout.splitlines()[-1])["functions"]:
+        profiled[row["state"]] += row["self_ns"]
+    _, comparison, _ = compare(recording, recording, "--all")
+    compared = collections.Counter()
+    for row in rows(comparison, level="code"):
+        compared[row["state"]] += row["a"]["total_ns"]
+    assert compared and all(abs(compared[state] - profiled[state]) < 1e-4 * profiled[state] + 1000 for state in compared), (compared, profiled)
+    for row in rows(comparison, level="state"):
+        assert compared[row["state"]] <= row["a"]["total_ns"] + 1000, row
 
 
 def test_what_was_not_recorded_is_said(recorded):

@@ -79,7 +79,8 @@ def test_values_of_options():
     assert list(offered("profile", "--by", "")) == ["function", "file", "line", "thread", "state"]
     assert {"json", "html", "pprof", "folded"} <= set(offered("profile", "--format", "")) and "html" not in offered("top", "--format", "")
     assert {"all", "cpu", "lock", "idle"} <= set(offered("profile", "--state", ""))
-    assert list(offered("top", "--sou", "")) == list(offered("top", "--source", "")) != []
+    assert list(offered("top", "--sou", "")) == list(offered("top", "--source", "")) == ["auto", "bpf", "taskstats", "procfs"]
+    assert list(offered("profile", "--source", "")) == ["auto", "bpf"], "stacks need BPF"
     assert list(offered("top", "--by=pro")) == ["--by=process"]
     assert list(offered("load", "--work", "pipe-io:")) == ["pipe-io:burst_iters=", "\tnospace"]
     assert list(offered("load", "--print", "steady-")) == ["steady-llc"]
@@ -94,7 +95,7 @@ def test_values_of_options():
     assert "\tfiles" in offered("report", "") and "\tfiles" in offered("top", "--from", "")
     assert "\tdirectories" in offered("load", "--save=")
     assert offered("top", "-i", "") == {}
-    assert list(offered("serve", "--by", "")) == ["process", "cgroup"] and "html" in offered("report", "--format", "")
+    assert list(offered("serve", "--by", "")) == ["process", "cgroup"] and {"html", "clickhouse"} <= set(offered("report", "--format", ""))
     assert list(offered("top", "--theme", "l")) == ["light"] and list(offered("load", "--metrics", "wake-p99,iter")) == ["wake-p99,iterations"]
     assert list(offered("serve", "--push", "otl"))[0] == "otlp=" and list(offered("serve", "--trigger", "runqueue-m"))[0] == "runqueue-max>"
 
@@ -108,9 +109,26 @@ def test_fields_are_those_of_the_command(command):
     assert listed and set(offered(*command, "--fields", "")) == listed | {"help"}
 
 
-@pytest.mark.parametrize("command", [["top", "--by", "process"], ["blocked"], ["load"], ["doctor"], ["verify"], ["record"], ["profile"]])
+@pytest.mark.parametrize("command", [
+    ["top"], ["top", "--by", "process"], ["top", "--by", "cgroup", "--blame"], ["report", "a"], ["blocked"], ["load"], ["doctor"], ["verify"],
+    ["record"], ["profile"],
+])  # fmt: skip
 def test_rows_are_sorted_by_any_field(command):
-    assert set(offered(*command, "--sort", "")) == set(offered(*command, "--fields", ""))
+    more = {"active"} if command[0] in ("top", "report") and "--blame" not in command else set()
+    assert set(offered(*command, "--sort", "")) == set(offered(*command, "--fields", "")) | more
+
+
+@pytest.mark.parametrize("command", [["top"], ["top", "--by", "cgroup"], ["report"]])
+def test_what_sorts_rows_without_a_column_is_listed(command):
+    columns = run(*command, "--fields", "help").stdout.splitlines()
+    first, *others = run(*command, "--sort", "help").stdout.splitlines()
+    assert first.split()[0] == "active" and others == columns
+
+
+def test_shares_of_blame_have_no_order_but_columns():
+    command = ["top", "--blame", "--format", "csv"]
+    assert run(*command, "--sort", "help").stdout == run(*command, "--fields", "help").stdout != ""
+    assert run(*command, "--sort", "active").returncode == 2
 
 
 def test_sort_keys_are_those_of_the_rows():

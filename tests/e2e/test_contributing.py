@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CONTRIBUTING.md counts what it takes to add something: this adds a format, a field, a state and a type of work to a copy of the tree."""
+"""CONTRIBUTING.md says what it takes to add something: this adds a format, a field, a state, a runtime, a command and a work type to a copy of the tree."""
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
 import pytest
 
+from matrices import Matrix, nothing_goes_on  # noqa: F401
+
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 GOLDEN = TOP / "tests" / "golden"
 DWELL = pathlib.Path(os.environ.get("DWELL_BUILD", TOP / "build")) / "dwell"
+
+#: Those whose results have formats.
+COMMANDS = ["top", "blocked", "load", "guest", "record", "report", "compare", "doctor", "verify", "profile"]
 
 FORMAT = """\
 #include "emit/emit.h"
@@ -37,6 +43,71 @@ const struct work_type work_three_steps = {
 	.name = "three-steps", .summary = "three at once", .units_each = 3, .iterate = iterate};
 """
 
+RUNTIME = """\
+#include <stdio.h>
+
+#include "runtime/runtime.h"
+
+static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, struct error *error)
+{
+	(void)pid;
+	(void)symbols;
+	(void)error;
+	snprintf(plan->why, sizeof(plan->why), "no fibers here");
+	return 0;
+}
+
+const struct runtime_ops runtime_fibers = {.name = "fibers", .summary = "of a test", .find = find};
+"""
+
+COMMAND = """\
+#include "command/command.h"
+
+static const struct command_line greet_line = {.text = "Greets."};
+
+static int greet_run(int argc, char **argv)
+{
+	int code = command_line_parse(&greet_line, argc, argv, NULL);
+
+	if (code == EXIT_DONE)
+		puts("good day");
+	return code;
+}
+
+const struct command command_greet = {.name = "greet", .summary = "a greeting", .line = &greet_line, .run = greet_run};
+"""
+
+UNKNOWN = "\tX(UNKNOWN, 12, \"unknown\", \"UNKN\", \"blocked in what dwell does not recognize\")"
+LOOK = "\tX(UNKNOWN, '?', '?', 187, 95, -1, -1, -1, -1)"
+
+#: By the words that begin its item in CONTRIBUTING.md: its new file, and its words in others (before, after).
+ADDITIONS = {
+    "an output format": {
+        "src/emit/names.c": FORMAT,
+        "src/emit/emit.h": ("X(json) X(jsonl) X(csv)", "X(json) X(jsonl) X(csv) X(names)"),
+    },
+    "a field": {
+        "src/view/fields.c": ("\t{.name = \"active\",", "\tNUMBER_MEMBER(struct row, cpu, \"last_cpu\", \"where it was\", .name = \"last-cpu\", .levels = THREADS),\n\t{.name = \"active\","),
+    },
+    "a state": {
+        "src/bpf/wire.h": (UNKNOWN, UNKNOWN + " \\\n\tX(DREAM, 13, \"dream\", \"DREAM\", \"of a test\")"),
+        "src/model/state.c": ("STATE_UNKNOWN,", "STATE_UNKNOWN, STATE_DREAM,"),
+        "src/tui/state_looks.h": (LOOK, LOOK + " \\\n\tX(DREAM, 0x25cb, 'o', 30, 23, -1, -1, -1, -1)"),
+    },
+    "a runtime": {
+        "src/runtime/fibers.c": RUNTIME,
+        "src/runtime/runtime.h": ("X(tokio) X(jvm)", "X(tokio) X(fibers) X(jvm)"),
+    },
+    "a command": {
+        "src/command/greet.c": COMMAND,
+        "src/command/command.h": ("\tX(schema)\n", "\tX(schema) X(greet)\n"),
+    },
+    "a work type": {
+        "src/load/work/three_steps.c": TYPE,
+        "src/load/work_type.c": ("X(yield_heavy)", "X(yield_heavy) X(three_steps)"),
+    },
+}  # fmt: skip
+
 
 def edit(path, old, new):
     text = path.read_text()
@@ -54,24 +125,15 @@ def dwell(tmp_path_factory):
             continue
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(TOP / name, tree / name)
-    # a format: a file, and a word
-    (tree / "src/emit/names.c").write_text(FORMAT)
-    edit(tree / "src/emit/emit.h", "X(json) X(jsonl) X(csv)", "X(json) X(jsonl) X(csv) X(names)")
-    # a field: a line
-    edit(tree / "src/view/fields.c", "\t{.name = \"active\",", "\tNUMBER_MEMBER(struct row, cpu, \"last_cpu\", \"where it was\", .name = \"last-cpu\", .levels = THREADS),\n\t{.name = \"active\",")
-    # a state: a line, its column, its look
-    last = "\tX(UNKNOWN, 12, \"unknown\", \"UNKN\", \"blocked in what dwell does not recognize\")"
-    edit(tree / "src/bpf/wire.h", last, last + " \\\n\tX(DREAM, 13, \"dream\", \"DREAM\", \"of a test\")")
-    edit(tree / "src/model/state.c", "STATE_UNKNOWN,", "STATE_UNKNOWN, STATE_DREAM,")
-    look = "\tX(UNKNOWN, '?', '?', 187, 95, -1, -1, -1, -1)"
-    edit(tree / "src/tui/state_looks.h", look, look + " \\\n\tX(DREAM, 0x25cb, 'o', 30, 23, -1, -1, -1, -1)")
-    # a type of work: a file, and a word
-    (tree / "src/load/work/three_steps.c").write_text(TYPE)
-    edit(tree / "src/load/work_type.c", "X(yield_heavy)", "X(yield_heavy) X(three_steps)")
-    # and where the build finds the two files
-    edit(tree / "src/meson.build", "  'emit/emit.c',", "  'emit/emit.c',\n  'emit/names.c',\n  'load/work/three_steps.c',")
+    for files in ADDITIONS.values():
+        for name, change in files.items():
+            if isinstance(change, str):
+                (tree / name).write_text(change)
+                edit(tree / "src/meson.build", "  'emit/emit.c',", f"  'emit/emit.c',\n  '{name.removeprefix('src/')}',")
+            else:
+                edit(tree / name, *change)
     subprocess.run(["meson", "setup", "build", "-Doptimization=0", "-Ddebug=false"], cwd=tree, check=True, capture_output=True)
-    done = subprocess.run(["ninja", "-C", "build", "src/dwell" if (tree / "src/dwell").exists() else "dwell"], cwd=tree, capture_output=True, text=True)
+    done = subprocess.run(["ninja", "-C", "build", "dwell"], cwd=tree, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:]
 
     def run(*words):
@@ -82,16 +144,42 @@ def dwell(tmp_path_factory):
     shutil.rmtree(tree)
 
 
-def test_a_format_is_in_every_command(dwell):
-    for words in (
-        ["top", "--from", "mixed.dwell"], ["report", "mixed.dwell"], ["blocked", "--from", "blocked.dwell"], ["doctor"],
-        ["compare", "load.json", "load.json"], ["load", "--work", "spin-wait", "-d", "50ms", "--quiet"],
-    ):  # fmt: skip
-        done = dwell(*words, "--format", "names")
-        assert done.returncode in (0, 3, 4) and done.stdout.splitlines()[0].count(";") > 3, (words, done)
-        assert "names" in dwell(words[0], "--help").stdout, words
-    assert "names" in dwell("top", "--format", "xml").stderr
-    assert "names\t" in dwell("completion", "--words", "zsh", "dwell", "top", "--format", "").stdout
+def test_the_files_are_those_that_are_named():
+    items = re.split(r"^- ", (TOP / "CONTRIBUTING.md").read_text(), flags=re.M)
+    for what, files in ADDITIONS.items():
+        (item,) = [item for item in items if item.startswith(f"**{what}**")]
+        for name, change in files.items():
+            named = f"`{pathlib.Path(name).parent}/`" if isinstance(change, str) else f"`{name}`"
+            assert named in item or f"`{pathlib.Path(name).parent}/*" in item, (what, name)
+
+
+@pytest.fixture
+def results(dwell, tmp_path):
+    """What each of COMMANDS is to do, to have a result."""
+    matrix = Matrix(tmp_path, f"kernels: {tmp_path}/bzImage\ntopologies: [1n1l2c1t]\ncommand: load steady -d 2s\n")
+    assert matrix.run("--out", matrix.out).returncode == 0
+    return {
+        "top": ["--from", "mixed.dwell"],
+        "blocked": ["--from", "blocked.dwell"],
+        "load": ["--work", "spin-wait", "-d", "50ms", "--quiet"],
+        "guest": ["--matrix", matrix.path, "--merge", matrix.out],
+        "record": ["-o", tmp_path / "new.dwell", "-d", "100ms"],
+        "report": ["mixed.dwell"],
+        "compare": ["load.json", "load.json"],
+        "doctor": [],
+        "verify": ["--patterns", "mutex-lock", "--rounds", "1", "-d", "200ms"],
+        "profile": ["--from", "stacks.dwell"],
+    }
+
+
+def test_a_format_is_in_every_command(dwell, results):
+    assert list(results) == COMMANDS
+    for command, words in results.items():
+        done = dwell(command, *words, "--format", "names")
+        assert done.returncode in (0, 3, 4) and done.stdout.splitlines()[0].count(";") > 3, (command, done)
+        assert re.search(r"--format=FORMAT .*\bnames\b", dwell(command, "--help").stdout), command
+        assert re.search(r"'xml': use .*\bnames\b", dwell(command, "--format", "xml").stderr), command
+        assert "names\t" in dwell("completion", "--words", "zsh", "dwell", command, "--format", "").stdout, command
 
 
 def test_a_field_is_in_every_format(dwell):
@@ -100,6 +188,39 @@ def test_a_field_is_in_every_format(dwell):
     assert '"last_cpu":' in dwell("top", "--from", "mixed.dwell", "--format", "jsonl").stdout
     assert dwell("top", "--from", "mixed.dwell", "--fields", "last-cpu").stdout.split()[0] == "last_cpu"
     assert "last_cpu" in json.loads(dwell("schema").stdout)["$defs"]["thread"]["properties"]
+
+
+def test_a_field_is_offered(dwell):
+    for words in (["top"], ["report", "mixed.dwell"]):
+        for option in ("--fields", "--sort"):
+            assert re.search(r"^last_cpu +where it was", dwell(*words, option, "help").stdout, re.M), (words, option)
+    assert "last_cpu\twhere it was" in dwell("completion", "--words", "zsh", "dwell", "top", "--fields", "").stdout
+    assert "did you mean 'last_cpu'?" in dwell("top", "--from", "mixed.dwell", "--fields", "last-cpi").stderr
+
+
+def test_a_state_is_in_every_list(dwell):
+    for words in (["top"], ["report", "mixed.dwell"]):
+        assert re.search(r"^dream +of a test", dwell(*words, "--fields", "help").stdout, re.M), words
+    assert dwell("top", "--from", "mixed.dwell", "--fields", "tid,dream").stdout.split()[:2] == ["TID", "DREAM"]
+    assert ",states_ns.dream" in dwell("top", "--from", "mixed.dwell", "--format", "csv").stdout.splitlines()[0]
+    assert "dream\tof a test" in dwell("completion", "--words", "zsh", "dwell", "profile", "--state", "").stdout
+    assert "dream" in json.loads(dwell("schema").stdout)["$defs"]["thread"]["properties"]["states_ns"]["properties"]
+
+
+def test_a_runtime_is_a_choice(dwell):
+    assert re.search(r"--runtime=RUNTIME .*\bfibers\b", dwell("blocked", "--help").stdout)
+    assert re.search(r"'erlang': use .*\bfibers\b", dwell("blocked", "--runtime", "erlang").stderr)
+    assert "fibers\tof a test" in dwell("completion", "--words", "zsh", "dwell", "blocked", "--runtime", "").stdout
+    done = dwell("blocked", "-p", str(os.getpid()), "--runtime", "fibers", "-d", "100ms")
+    assert done.returncode == 1 and "no fibers here" in done.stderr, done
+
+
+def test_a_command_is_run(dwell):
+    assert re.search(r"^  greet +a greeting$", dwell("--help").stdout, re.M)
+    assert dwell("greet").stdout == "good day\n"
+    assert dwell("help", "greet").stdout.startswith("Usage: dwell greet")
+    assert "did you mean 'greet'?" in dwell("gret").stderr
+    assert "greet\ta greeting" in dwell("completion", "--words", "zsh", "dwell", "").stdout
 
 
 def test_recordings_without_a_state_are_read(dwell):
@@ -121,7 +242,10 @@ def test_recordings_without_a_state_are_read(dwell):
 
 
 def test_a_type_of_work_works(dwell):
-    assert "three-steps" in dwell("load", "--list", "types").stdout
+    assert re.search(r"^ *three-steps +three at once", dwell("load", "--list", "types").stdout, re.M)
+    assert "did you mean 'three-steps'?" in dwell("load", "--work", "three-step").stderr
+    assert "three-steps\t" in dwell("completion", "--words", "zsh", "dwell", "load", "--work", "").stdout
     done = dwell("load", "--work", "three-steps", "-d", "50ms", "--format", "json")
     group = json.loads(done.stdout.splitlines()[-1])["groups"][0]
+    assert group["work"] == "three-steps"
     assert group["work_units"] == 3 * group["iterations"] > 0, done

@@ -11,8 +11,8 @@ import threading
 import pytest
 
 from conftest import run
+from profiles import SHARES, Shares, build_id
 from test_libraries import compile_into
-from test_profile import SHARES, Shares, build_id
 
 
 class Server(http.server.ThreadingHTTPServer):

@@ -5,13 +5,17 @@ import errno
 import json
 import os
 import pathlib
+import re
 import shutil
+import signal
 import subprocess
 
 import pytest
 
 from conftest import DWELL, lost, parse, run
-from hostile import refusing
+from hostile import BPF, refusing
+
+GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 
 
 def one_line(done, status, *parts):
@@ -93,7 +97,7 @@ def test_help_and_version():
 
 
 def as_nobody(*arguments):
-    """dwell, copied to where anybody may run it, without any privilege."""
+    """dwell, copied to where every user may run it, without any privilege."""
     return subprocess.run(
         ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *arguments],
         capture_output=True,
@@ -151,10 +155,6 @@ def test_with_just_the_capabilities_it_names(public_copy):
     if pathlib.Path("/proc/sys/kernel/kptr_restrict").read_text().strip() != "0":
         assert "kallsyms" in done.stdout
     assert "CAP_SYS_PTRACE" in done.stdout
-
-
-#: Numbers of system calls.
-BPF = {"x86_64": 321, "aarch64": 280}.get(os.uname().machine)
 
 
 @pytest.mark.skipif(not BPF, reason="the number of bpf(2) is not known here")
@@ -219,6 +219,30 @@ def with_btf(content, *arguments):
 
 def test_kernel_without_btf():
     one_line(with_btf(None, "top", "-c", "1", "--source", "bpf"), 1, "no type information", "CONFIG_DEBUG_INFO_BTF")
+    done = with_btf(None, "doctor", "--json")
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["exact"]) == (3, False), report
+    (btf,) = [check for check in report["checks"] if check["name"] == "btf"]
+    assert (btf["status"], btf["found"], btf["costs"]) == ("missing", "no /sys/kernel/btf/vmlinux", "exact states"), btf
+    assert btf["mend"].startswith("a kernel with CONFIG_DEBUG_INFO_BTF=y"), btf
+
+
+@pytest.mark.parametrize("line, status, costs, mend", [
+    ("[none] integrity confidentiality", "ok", None, None),
+    ("none [integrity] confidentiality", "degraded", "dwell top does not need it", "boot without kernel lockdown"),
+    ("none integrity [confidentiality]", "missing", "exact states", "lockdown=integrity or none"),
+])  # fmt: skip
+def test_doctor_of_a_kernel_in_lockdown(tmp_path, line, status, costs, mend):
+    """As the kernel writes it: a securityfs with that one file."""
+    (tmp_path / "lockdown").write_text(line + "\n")
+    prepare = f"mount --bind {tmp_path} /sys/kernel/security"
+    if subprocess.run(["unshare", "-m", "sh", "-c", prepare], capture_output=True).returncode:
+        pytest.skip("nothing can be mounted over /sys/kernel/security here")
+    done = subprocess.run(["unshare", "-m", "sh", "-c", f'{prepare} && exec "$0" doctor --json', DWELL], capture_output=True, text=True)
+    (check,) = [check for check in json.loads(done.stdout)["checks"] if check["name"] == "lockdown"]
+    assert (check["status"], check["found"]) == (status, line), check
+    assert (costs or "") in (check["costs"] or "") and bool(check["costs"]) == bool(costs), check
+    assert (mend or "") in (check["mend"] or "") and bool(check["mend"]) == bool(mend), check
 
 
 def test_sys_that_is_not_mounted_is_no_kernel_without_btf():
@@ -360,6 +384,32 @@ def test_closed_pipe():
     )
     # the reader has what it wanted
     assert done.stderr == ""
+
+
+#: A recording is never written to standard output; `dwell guest`: test_guest_failures.py.
+@pytest.mark.parametrize("words", [
+    "top -i 20ms", "top -i 20ms --format json", "top -i 20ms --blame --format csv", "top --from {golden}/mixed.dwell", "blocked -p {pid} -d 200ms",
+    "blocked -p {pid} -d 200ms --format json", "blocked --from {golden}/blocked.dwell", "load --work pipe-io --workers 2 -d 300ms",
+    "load --work pipe-io --workers 2 -d 300ms --format json", "load --list", "record -d 100ms -i 20ms -o {directory}/it.dwell -- seq 1000000",
+    "report {golden}/mixed.dwell", "report --format json {golden}/mixed.dwell", "report --format html {golden}/mixed.dwell",
+    "compare {golden}/mixed.dwell {golden}/blame.dwell", "compare --format json {golden}/mixed.dwell {golden}/blame.dwell", "doctor", "doctor --json",
+    "verify --list", "verify --quick --patterns nanosleep", "verify --quick --patterns nanosleep --format json", "profile -p {pid} -d 200ms",
+    "profile --from {golden}/stacks.dwell --format folded", "schema", "completion bash", "help", "serve --help", "--version",
+])  # fmt: skip
+def test_a_reader_that_has_had_enough(words, tmp_path):
+    """From the beginning on: each command ends soon, says nothing, and its status is that of what was not written, or of SIGPIPE."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as closed, subprocess.Popen(["sleep", "60"]) as target:
+        words = words.format(golden=GOLDEN, directory=tmp_path, pid=target.pid).split()
+        done = subprocess.run([DWELL, *words], stdin=subprocess.DEVNULL, stdout=closed, stderr=subprocess.PIPE, text=True, timeout=100)
+        target.kill()
+    if words[0] == "record":
+        # the output is the command's own affair: how it ended is said where it ends within the 100 ms
+        ended = r"(dwell record: the command ended: killed by signal 13 \(Broken pipe\)\n)?"
+        assert done.returncode in (0, 128 + signal.SIGPIPE) and re.fullmatch(ended + r".*it\.dwell: \d+ intervals?, .*\n", done.stderr), done
+    else:
+        assert done.returncode in (1, -signal.SIGPIPE) and not done.stderr, done
 
 
 def test_closed_output():

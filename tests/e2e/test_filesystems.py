@@ -10,7 +10,7 @@ import time
 import pytest
 
 from conftest import run
-from test_profile import build_id, profile
+from profiles import build_id, profile
 
 #: for ever, or for some tenths of a second of CPU time
 SPINS = """

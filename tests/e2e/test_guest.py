@@ -68,6 +68,33 @@ def test_top_is_exact_inside():
             assert sum_ns(thread["states_ns"]) == thread["observed_ns"]
 
 
+#: A program that computes on a CPU that was away, from when that is back.
+AWAY = """
+sh -c 'until [ -e back ]; do sleep 0.1; done; exec taskset 2 sh -c "while :; do :; done"' &
+spinner=$!
+{dwell} profile -p $spinner -d 10s --json > profile &
+sleep 4
+echo 0 > /sys/devices/system/cpu/cpu1/online
+sleep 1.5
+echo 1 > /sys/devices/system/cpu/cpu1/online
+sleep 1.5
+: > back
+wait $!
+kill $spinner
+cat profile
+"""
+
+
+def test_a_cpu_that_was_away_is_sampled_again():
+    """What the kernel had open for it is dead when it comes back."""
+    programs = [word for name in ("sleep", "taskset", "cat") for word in ("--add", shutil.which(name))]
+    done = guest("/bin/sh", "-c", f"cd /tmp; PATH=/usr/bin:/bin; {AWAY.format(dwell=DWELL)}", options=[*programs, "--add", DWELL])
+    assert done.returncode == 0, done
+    (profile,) = schemas.read(done.stdout)
+    user = next(state for state in profile["states"] if state["state"] == "user")
+    assert user["total_ns"] > 0 and user["sampled_ns"] > 0.5 * user["total_ns"], user
+
+
 def test_mistakes(tmp_path):
     (tmp_path / "none").write_text("no kernel")
     assert "is not a kernel image" in refused("--kernel", tmp_path / "none", "--", "doctor", status=2)
@@ -200,3 +227,14 @@ def test_what_kvm_could_not_run_is_no_error_of_what_emulation_could(tmp_path):
     result = schemas.read((tmp_path / "result").read_text())[0]
     assert (done.returncode, result["accel"], result["error"]) == (0, "tcg", None)
     assert "emulated (TCG)" in done.stderr
+
+
+def test_the_result_says_what_others_did_on_the_host(tmp_path):
+    """QEMU is none of the others: the time of an emulated boot is our own."""
+    done = run("guest", "--kernel", KERNEL, "--accel", "tcg", "--result", tmp_path / "result", "--", "top", "-c", "1", "-i", "200ms", timeout=200)
+    assert done.returncode == 0, done.stderr
+    host = schemas.read((tmp_path / "result").read_text())[0]["host"]
+    assert host["own_ns"] > 200e6, host
+    assert host["own_ns"] + host["others_ns"] + host["stolen_ns"] <= 1.1 * host["cpus_ns"], host
+    assert host["taken_share"] == pytest.approx((host["others_ns"] + host["stolen_ns"]) / host["cpus_ns"], abs=1e-4)
+    assert 0 <= host["lacked_share"] <= max(0, host["taken_share"]) + 1e-4

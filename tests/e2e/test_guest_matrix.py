@@ -186,6 +186,11 @@ def test_a_scorecard_is_a_file(tmp_path):
     (tmp_path / "other").mkdir()
     other = Matrix(tmp_path / "other", "topologies: tiny-2llc\n" + schedulers("", "fail") + COMMAND)
     assert ".md or .html" in refused(other, "--scorecard", "card.txt")
+    (tmp_path / "none").mkdir()
+    none = Matrix(tmp_path / "none", "topologies: max-cpu\n" + schedulers("") + COMMAND)
+    assert none.run("--scorecard", "card.md", "--max-cpus", 8).returncode == 0
+    card = (tmp_path / "none" / "card.md").read_text()
+    assert "Kernel: bzImage, nothing was run under it" in card and "boot" not in card and "Host" not in card, card
     # without figures there are verdicts
     assert other.run("--scorecard", "card.md").returncode == 3
     assert "Verdicts: 1 pass, 1 fail." in (tmp_path / "other" / "card.md").read_text()
@@ -228,6 +233,97 @@ def test_parts_put_together_are_the_whole(tmp_path):
     matrix.path.write_text(matrix.path.read_text().replace("repeat: 8", "repeat: 9"))
     assert "another matrix" in matrix.run(*merged).stderr
     assert len(matrix.started()) == count
+
+
+def test_results_are_tied_to_what_they_were_made_of(tmp_path):
+    """By the digests that sha256sum prints; each file once, also where parts are put together."""
+
+    def digest(path):
+        return subprocess.run(["sha256sum", "--", path], capture_output=True, text=True, check=True).stdout.split()[0]
+
+    matrix = scored(tmp_path, "rate-800", repeat=2)
+    (tmp_path / "scx").write_bytes((tmp_path / "scx").read_bytes() + b"another")
+    (tmp_path / "my.yaml").write_text("duration: 1s\nwork: spin-wait\n")
+    text = matrix.path.read_text().replace(COMMAND, "command: load ./my.yaml\n")
+    matrix.path.write_text(text.replace("  - ./scx rate-800\n", "  - ./scx rate-800\n  - ./scx my.yaml rate-900\n"))
+    parts = [tmp_path / f"part-{number}.json" for number in (1, 2)]
+    for number, part in enumerate(parts, 1):
+        assert matrix.run("--shard", f"{number}/2", "--out", part).returncode == 0
+    merged = matrix.json(*[word for part in parts for word in ("--merge", part)])[1]
+    for report in (merged, *[json.loads(part.read_text()) for part in parts]):
+        assert report["inputs"] == [
+            {"used_as": used_as, "file": file, "sha256": digest(tmp_path / file)}
+            for used_as, file in (("kernel", "./bzImage"), ("scheduler", "./scx"), ("scheduler", "my.yaml"), ("command", "./my.yaml"))
+        ]
+        assert {session["dwell_sha256"] for session in report["sessions"]} == {digest(matrix.program)}
+    matrix.run(*[word for part in parts for word in ("--merge", part)], "--scorecard", "card.md")
+    card = (tmp_path / "card.md").read_text()
+    assert f"Kernel: bzImage, Linux 6.12.0, SHA-256 {digest(tmp_path / 'bzImage')[:16]}..." in card
+    assert f"Scheduler: scx rate-800, SHA-256 {digest(tmp_path / 'scx')[:16]}..." in card
+
+
+def test_parts_come_to_the_same_as_the_whole(tmp_path):
+    """Each cell has figures of its own, by its number, in whichever part it runs."""
+    matrix = scored(tmp_path, "rate-800", repeat=4)
+    matrix.path.write_text(matrix.path.read_text().replace(COMMAND, COMMAND.rstrip() + " --seed {cell}\n"))
+    # at once, as on three machines
+    parts = [tmp_path / f"part-{number}.json" for number in (1, 2, 3)]
+    running = [matrix.start("--shard", f"{number}/3", "--out", part) for number, part in enumerate(parts, 1)]
+    for process in running:
+        assert "--seed" not in process.communicate(timeout=200)[1]
+    status, merged = matrix.json(*[word for part in parts for word in ("--merge", part)])
+    whole_status, whole = matrix.json("--out", matrix.out)
+    assert status == whole_status == 0
+    rates = [[[figures["metrics"] for figures in cell["figures"]] for cell in report["cells"]] for report in (merged, whole)]
+    assert rates[0] == rates[1] and len({str(rate) for rate in rates[0]}) == len(whole["cells"]) == 16
+    for report in (merged, whole):
+        del report["sessions"]
+        for cell in report["cells"]:
+            del cell["elapsed_ns"], cell["session_ns"]
+    assert merged == whole and merged["scores"]
+
+
+def hosts(matrix, *arguments):
+    """Lines of the scorecard that say who ran, and whether it says that versions differ."""
+    card = matrix.directory / "card.md"
+    matrix.run(*arguments, "--scorecard", card)
+    lines = card.read_text().splitlines()
+    return [line[2:].replace("\\", "") for line in lines if line.startswith(("- dwell ", "- Host: "))], "different versions of dwell" in card.read_text()
+
+
+def test_a_scorecard_names_those_that_ran(tmp_path):
+    """Not the machine, nor the dwell, that puts parts together or goes on."""
+    matrix = scored(tmp_path, "rate-800", repeat=2)
+    parts = [tmp_path / f"part-{number}.json" for number in (1, 2, 3, 4)]
+    for number, part in enumerate(parts, 1):
+        matrix.run("--shard", f"{number}/4", "--out", part)
+    merged = [word for part in parts for word in ("--merge", part)]
+    (here,) = json.loads(parts[0].read_text())["sessions"]
+    host = f"Host: {here['cpu_model'] + ', ' if here['cpu_model'] else ''}Linux {here['kernel']} {here['architecture']}, {here['cpus']} CPUs"
+    assert here["kernel"] == os.uname().release and here["cpus"] == len(os.sched_getaffinity(0))
+    assert hosts(matrix, *merged) == ([f"dwell {here['dwell']}", host], False)
+
+    def edit(part, **changes):
+        report = json.loads(part.read_text())
+        report["sessions"] = [session | changes for session in report["sessions"]] if changes else []
+        part.write_text(json.dumps(report))
+
+    other = {"cpu_model": "Zilog_Z80", "kernel": "2.6.78", "architecture": "z80", "cpus": 1}
+    edit(parts[0], **other)
+    edit(parts[2], dwell="0.0.9", **other)
+    whole = tmp_path / "whole.json"
+    zilog = "Host: Zilog_Z80, Linux 2.6.78 z80, 1 CPUs"
+    expected = [f"dwell {here['dwell']}: 6 runs", "dwell 0.0.9: 2 runs", f"{zilog}: 4 runs", f"{host}: 4 runs"], True
+    assert hosts(matrix, *merged, "--out", whole) == expected
+    # it is kept, also when all there is to run has been run elsewhere
+    assert hosts(matrix, "--out", whole, "--resume") == expected
+    assert len(json.loads(whole.read_text())["sessions"]) == 4
+    # of what was not run, nothing is said
+    assert hosts(matrix, "--merge", parts[0])[0] == [f"dwell {here['dwell']}", zilog]
+    # files that do not say it
+    for part in parts:
+        edit(part)
+    assert hosts(matrix, *merged) == (["dwell version not recorded", "Host: not recorded"], False)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

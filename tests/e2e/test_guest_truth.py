@@ -5,6 +5,8 @@ One boot runs many tests; what is run inside, and cannot be outside, is in tests
 """
 import json
 import os
+import re
+import subprocess
 
 import pytest
 
@@ -23,7 +25,7 @@ SCHED_EXT = inside.sched_ext_kernel()
 WITHOUT_DISK = ("test_states_of_files", "test_swap_under_a_memory_limit")
 #: CONFIG_SYSVIPC, CONFIG_FTRACE_SYSCALLS
 MINIMAL = ("test_states[semop]", "test_stalls_are_found")
-#: zram has done with a file's page before anybody could wait for it.
+#: zram has done with a file's page before a thread could wait for it.
 NO_WAIT = "test_swap_under_a_memory_limit[file]"
 
 
@@ -37,6 +39,17 @@ def test_truth(tmp_path, name):
     shown = run("report", tmp_path / "inside.dwell", "--format", "json")
     assert shown.returncode == 0, shown.stderr
     assert json.loads(shown.stdout.splitlines()[0]) == json.loads((tmp_path / "inside.json").read_text())
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_clock_of_the_day_is_set(tmp_path, name):
+    """While `dwell serve` counts, keeps and pushes; this machine's is left alone."""
+    # dwell loads it when it pushes
+    found = re.search(r"libcurl\.so\.4 .*=> (/\S+)", subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout)
+    if not found:
+        pytest.skip("libcurl is not installed")
+    added = [word for file in (found[1], *inside.libraries(found[1])) for word in ("--add", file)]
+    inside.run_inside(KERNELS[name], tmp_path, INSIDE / "test_clock.py", options=added).check()
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -242,6 +242,7 @@ def test_the_plan_is_as_long_as_its_phases(tmp_path):
     assert ": 2.30s, seed " in done.stdout.splitlines()[0], done.stdout
 
 
+@pytest.mark.measures
 def test_who_waits_for_a_cpu_from_the_start_has_waited():
     """Three that never sleep on one CPU, of which the first in the queue keeps it."""
     cpu = min(os.sched_getaffinity(0))
@@ -337,7 +338,7 @@ def test_a_trace_that_cannot_be_written_is_refused_before_the_run():
 def test_a_run_that_passes_leaves_none(tmp_path):
     load = Load("--work", "spin-wait", "-d", "200ms", "--trace", tmp_path / "trace.json")
     assert load.run["trace"] is None and list(tmp_path.iterdir()) == []
-    assert "--trace are of one run" in refused("--ab", "steady", "steady", "--trace", "x")
+    assert "--trace apply to one run" in refused("--ab", "steady", "steady", "--trace", "x")
 
 
 @traces
@@ -361,6 +362,32 @@ def test_the_table_shows_the_same_as_the_json():
     assert "4 workers in 1 group" in text and "verdict: pass" in text
     assert text.count("\npipe-io   ") == 5  # the group and each worker
     assert "wake to run" in text and "p99.9" in text and "#" in text
+
+
+@pytest.mark.measures
+def test_work_that_had_no_time_to_begin_has_not_passed(tmp_path):
+    """A real-time worker leaves the other one nothing: of 40 ms nothing can be said."""
+    spec = tmp_path / "kept-off.yaml"
+    spec.write_text("""
+name: kept-off
+duration: 40ms
+cgroups:
+  - {name: first, work: {type: spin-wait, workers: 1, policy: "fifo:10", affinity: "0"}}
+  - {name: second, work: {type: spin-wait, workers: 1, policy: idle, affinity: "0"}}
+""")
+    load = Load(spec)
+    (first, second) = load.groups
+    assert first["iterations"] > 0 == second["iterations"] and second["completed"] == 1
+    (found,) = load.check("worked")
+    assert (load.status, load.run["verdict"], found["cgroup"], found["verdict"]) == (4, "inconclusive", "second", "inconclusive")
+    assert found["text"].endswith("in too little time to judge")
+
+
+def test_the_table_shows_what_others_did():
+    load = Load("--work", "spin-wait", "-d", "300ms")
+    text = run("load", "--work", "spin-wait", "-d", "300ms").stdout
+    assert "other processes had " in text
+    assert bool(re.search(r"^in \d+\.\d % of the time some thread waited for a CPU$", text, re.M)) == (load.run["pressure"]["waiting_ns"] is not None)
 
 
 def test_many_that_wait_for_a_cpu_are_reported_in_few_lines():

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -46,6 +47,20 @@ def metric(comparison, name):
     return next(metric for metric in comparison["groups"][0]["metrics"] if metric["metric"] == name)
 
 
+def kept(directory, first="a", second="b"):
+    """-> (exit status, the comparison) of what --save has kept"""
+    done = run("compare", directory / first, directory / second, "--json")
+    assert done.stdout, done.stderr
+    return done.returncode, schemas.read(done.stdout)[0]
+
+
+def judged(comparison):
+    """All figures, but those of which the last digit is by the order in which runs were read."""
+    groups = [{**group, "metrics": [{key: value for key, value in metric.items() if key not in ("a", "b")}
+                                    for metric in group["metrics"]]} for group in comparison["groups"]]  # fmt: skip
+    return {**{key: comparison[key] for key in ("answer", "alpha", "paired", "worse", "better", "same", "undecided")}, "groups": groups}
+
+
 def await_pairs(directory, count=2):
     """Until that many runs of each side are kept."""
     deadline = time.monotonic() + 60
@@ -72,12 +87,9 @@ def test_a_large_difference_ends_it_at_an_early_look(specs, tmp_path):
     assert "seed" not in {difference["what"] for difference in comparison["differences"]}
     iterations = metric(comparison, "iterations")
     assert iterations["verdict"] == "worse" and iterations["low"] <= iterations["change"] <= iterations["high"] < -0.5
-    # what was kept says the same; the interval is narrower, since there was one look
-    kept = run("compare", tmp_path / "runs" / "a", tmp_path / "runs" / "b", "--json")
-    again = schemas.read(kept.stdout)[0]
-    assert kept.returncode == 3 and again["paired"]
-    assert metric(again, "iterations")["change"] == iterations["change"]
-    assert iterations["low"] <= metric(again, "iterations")["low"]
+    # what was kept says the same
+    status, again = kept(tmp_path / "runs")
+    assert status == 3 and judged(again) == judged(comparison)
     starts = sorted((json.loads(path.read_text().splitlines()[-1])["started"], path.parent.parent.name)
                     for path in (tmp_path / "runs").glob("?/*/report.json"))  # fmt: skip
     order = "".join(side for _, side in starts)
@@ -85,11 +97,52 @@ def test_a_large_difference_ends_it_at_an_early_look(specs, tmp_path):
     assert len(order) == 16 and {order[at : at + 4] for at in range(0, 16, 4)} <= {"abba", "baab"}
 
 
+def test_what_is_kept_is_judged_as_it_was(specs, tmp_path):
+    """When to end was decided by looking: each look has a part of the 5 % only."""
+    same, again = specs(1024, 1024)
+    runs = tmp_path / "runs"
+    _, comparison, _ = compared(same, again, "--pairs", "12", "--duration", "50ms", "--gate", "iterations=0/0%", "--save", runs)
+    assert comparison["pairs"] == 12 and comparison["alpha"] == 0.025
+    gate = ("--gate", "iterations=0/0%")
+    done = run("compare", runs / "a", runs / "b", "--json", *gate)
+    assert judged(schemas.read(done.stdout)[0]) == judged(comparison)
+    assert "   the two took turns, so their runs are compared in pairs, as --ab did\n" in run("compare", runs / "a", runs / "b").stdout
+    # the other way round, too; but without its files they are runs as any others
+    swapped = kept(runs, "b", "a")[1]
+    assert (swapped["alpha"], swapped["paired"], swapped["a"]["runs"]) == (0.025, True, 12)
+    (pairs,) = (runs / "a").glob("ab-*.json")
+    assert schemas.read(pairs.read_text())[0]["looks"] == 2
+    moved = tmp_path / "moved"
+    (runs / "a").rename(moved)
+    (moved / pairs.name).rename(tmp_path / "pairs.json")
+    done = run("compare", moved, runs / "b", "--json", *gate)
+    plain = schemas.read(done.stdout)[0]
+    assert (plain["alpha"], plain["paired"], plain["a"]["runs"]) == (0.05, True, 12)
+    iterations, wide = metric(plain, "iterations"), metric(comparison, "iterations")
+    assert wide["change"] == iterations["change"] and wide["low"] <= iterations["low"] <= iterations["high"] <= wide["high"]
+    assert wide["high"] - wide["low"] > iterations["high"] - iterations["low"]
+    # a run that was made beside them is of no pair, and what --ab runs later is looked at as often
+    (tmp_path / "pairs.json").rename(moved / pairs.name)
+    moved.rename(runs / "a")
+    assert run("load", same, "--duration", "50ms", "--quiet", "--save", runs / "a").returncode in (0, 3, 4)
+    _, beside = kept(runs)
+    assert [beside[side]["runs"] for side in "ab"] == [12, 12] and beside["a"]["left_out"]["without_pair"] == 1
+    compared(same, again, "--pairs", "9", "--duration", "50ms", "--save", runs, "--gate", "iterations=0/0%")
+    _, both = kept(runs)
+    assert both["paired"] and both["a"]["runs"] == both["b"]["runs"] == 21 and both["alpha"] == 0.025
+    compared(same, again, "--pairs", "12", "--duration", "50ms", "--save", runs, "--gate", "iterations=0/0%")
+    _, three = kept(runs)
+    assert three["paired"] and three["a"]["runs"] == 33 and three["alpha"] == 0.0125
+    pairs.write_text("{}")
+    done = run("compare", runs / "a", runs / "b")
+    assert done.returncode == 1 and f"{pairs}: damaged" in done.stderr, done.stderr
+
+
 def test_it_is_said_in_sentences(specs):
     light, heavy = specs(1024, 51200)
     done = run("load", "--ab", light.name, heavy.name, cwd=light.parent)
     lines = done.stdout.splitlines()
-    assert done.returncode == 3 and lines[0] == f"A  {light.name}  8 runs"
+    assert done.returncode == 3 and re.fullmatch(rf"A  {re.escape(light.name)}  8 runs; others had [0-9.]+ % of the CPUs' time", lines[0]), done.stdout
     assert any(line.startswith("   8 pairs, by turns, in ") and line.endswith(": decided") for line in lines), lines
     assert any(line.startswith("Worse: iterations is ") for line in lines), lines
     rows = run("load", "--ab", light, heavy, "--format", "csv").stdout.splitlines()
@@ -139,6 +192,31 @@ def test_interrupted_it_says_what_it_knows(specs, tmp_path, number):
     assert comparison["pairs"] == comparison["a"]["runs"] == comparison["b"]["runs"]
     assert process.returncode in (3, 4)
     assert left_behind() == before
+
+
+@pytest.mark.parametrize("form", ["json", "table"])
+def test_interrupted_it_says_how_near_it_came(specs, tmp_path, form):
+    """From nine pairs on there is an interval, though no look was due; what was kept has the same one."""
+    same, again = specs(1024, 1024)
+    gate = ("--gate", "iterations=0/0%")
+    process = subprocess.Popen([DWELL, "load", "--ab", same, again, "--pairs", "200", "--duration", "50ms", *gate, "--format", form,
+                                "--save", tmp_path / "runs"], stdout=subprocess.PIPE, text=True)  # fmt: skip
+    await_pairs(tmp_path / "runs", 9)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode in (3, 4)
+    done = run("compare", tmp_path / "runs" / "a", tmp_path / "runs" / "b", *gate, "--format", form)
+    if form == "json":
+        comparison = schemas.read(out)[0]
+        iterations = metric(comparison, "iterations")
+        assert comparison["end"] == "interrupted" and 9 <= comparison["pairs"] < 200
+        assert iterations["low"] <= iterations["change"] <= iterations["high"]
+        assert judged(schemas.read(done.stdout)[0]) == judged(comparison)
+    else:
+        (row,) = re.findall(r"^  iterations .*", out, re.M)
+        assert re.search(r"^   \d+ pairs, by turns, in \S+: interrupted$", out, re.M), out
+        assert re.search(r"%  +[-+]?[\dx.]+ to [-+]?[\dx.]+%? ", row), row
+        assert row in done.stdout.splitlines(), done.stdout
 
 
 def test_killed_it_leaves_nothing(specs):
@@ -224,12 +302,12 @@ phases:
     (("--ab", "steady", "steady", "--pairs", "0"), "--pairs"),
     (("--ab", "steady", "steady", "--pairs", "9999999"), "at most"),
     (("--ab", "steady", "steady", "--pairs", "9", "--budget", "9s"), "not both"),
-    (("--ab", "steady", "steady", "--observe"), "of one run"),
+    (("--ab", "steady", "steady", "--observe"), "apply to one run"),
     (("--ab", "steady", "steady", "--metrics", "wake-p9"), "'wake-p99'"),
     (("--ab", "steady", "steady", "--gate", "wake-p99"), "METRIC="),
     (("steady", "steady"), "one spec at a time"),
-    (("steady", "--pairs", "9"), "of --ab"),
-    (("steady", "--metrics", "all"), "of --ab"),
+    (("steady", "--pairs", "9"), "belong to --ab"),
+    (("steady", "--metrics", "all"), "belongs to --ab"),
 ])  # fmt: skip
 def test_mistakes(arguments, part):
     done = run("load", *arguments)

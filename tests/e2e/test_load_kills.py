@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Whatever is killed, and whatever runs out: no process, cgroup or file is left, and the verdict is right.
 
-DWELL_KILLS=N: how often something is killed (100).
+DWELL_KILLS=N: how often something is killed (100); DWELL_DOUBLE_KILLS=N: how often two of a run's processes at once (a twelfth of it).
 """
 import contextlib
 import json
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import uuid
 
 import pytest
@@ -22,6 +23,7 @@ from conftest import DWELL, run
 from loads import CGROUPS, Load, await_nothing, children, cpu_ticks, processes, spec, start
 
 KILLS = int(os.environ.get("DWELL_KILLS", "100"))
+DOUBLE_KILLS = int(os.environ.get("DWELL_DOUBLE_KILLS", str(max(KILLS // 12, 1))))
 NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 
 
@@ -198,9 +200,11 @@ def test_two_of_its_processes_may_be_killed_at_once(tmp_path, scratch):
     """Whichever they are, the third one tidies up: also what has left its worker's process group."""
     rng = random.Random("two")
     path = workload(tmp_path, scratch, "60s")
-    killed = 0
+    killed = number = 0
     kinds = "guardian", "second guardian", "runner"
-    for number in range(max(KILLS // 12, 1)):
+    # one that had not begun, or had ended, does not count
+    while killed < DOUBLE_KILLS and number < 10 * DOUBLE_KILLS:
+        number += 1
         process = start(path, "--json", "--scratch", scratch)
         there = [pid for kind in kinds for pid in victims(process, kind)] if random_moment(rng, process, "runner", number) else []
         if len(there) == 3:
@@ -212,31 +216,70 @@ def test_two_of_its_processes_may_be_killed_at_once(tmp_path, scratch):
             process.kill()
         process.communicate(timeout=60)
         assert await_nothing(str(scratch), scratch) == []
-    assert killed
+    print(f"two of three processes killed {killed} times, {number} runs, nothing left")
+    assert killed == DOUBLE_KILLS
+
+
+def leavers(scratch):
+    """Programs of the run that have left their worker's process group, and lead a session of their own."""
+    found = []
+    for pid in processes(f"{scratch}/sleeper"):
+        with contextlib.suppress(ProcessLookupError):
+            if os.getsid(pid) == pid:
+                found.append(pid)
+    return found
+
+
+def test_of_ab_two_processes_may_be_killed_at_once(tmp_path, scratch):
+    """Who runs the pairs, and any of the three of the run that there is: one that is left tidies up."""
+    rng = random.Random("pairs")
+    path = workload(tmp_path, scratch, "60s")
+    kinds = "guardian", "second guardian", "runner"
+    for number in range(max(DOUBLE_KILLS // 2, len(kinds))):
+        process = start("--ab", path, path, "--json", "--scratch", scratch)
+        there = []
+        # each second time from when the program has children of its own
+        while len(there) < 3 or (number % 2 and not leavers(scratch)):
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.005)
+            run_of = types.SimpleNamespace(pid=next(iter(children(process.pid)), 0))
+            there = [pid for kind in kinds for pid in victims(run_of, kind) if run_of.pid]
+        time.sleep(rng.random() * 0.1)
+        pair = [process.pid, there[number % 3]]
+        rng.shuffle(pair)
+        for pid in pair:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        # if a process of the run was first, it may have ended by itself
+        assert process.wait(timeout=60) in (-signal.SIGKILL, 1)
+        assert await_nothing(str(scratch), scratch) == [], (number, pair, there)
+        process.communicate(timeout=60)
 
 
 @pytest.mark.parametrize("following", (["steady"], ["--work", "spin-wait"]), ids=("with cgroups", "without"))
 def test_what_a_run_left_that_was_killed_as_a_whole_is_removed_by_the_next(tmp_path, scratch, following):
     if not CGROUPS:
         pytest.skip("cgroup v2 is not mounted")
-    process = start(workload(tmp_path, scratch, "60s"), "--scratch", scratch)
-    while not victims(process, "grandchild"):
+    path = spec(tmp_path, f"""
+duration: 60s
+cgroups:
+  - name: a/b
+    work: {{type: exec, workers: 1, command: 'sh -c "setsid {scratch}/sleeper 1000 & {scratch}/sleeper 1000"'}}
+""")
+    process = start(path, "--scratch", scratch)
+    while not leavers(scratch):
         time.sleep(0.01)
     ours = [victims(process, kind)[0] for kind in ("guardian", "second guardian", "runner")]
     for number in (signal.SIGSTOP, signal.SIGKILL):
         for pid in ours:
             os.kill(pid, number)
+    # these hold its output open
+    process.wait(timeout=20)
     # no process was left to kill what had left its worker's process group
-    deadline = time.monotonic() + 10
-    while processes(str(scratch)) and time.monotonic() < deadline:
-        for pid in processes(str(scratch)):
-            # it may end by itself meanwhile
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-    process.communicate(timeout=20)
+    left = leavers(scratch)
+    assert left
     assert run("load", *following, "-d", "100ms", "--scratch", scratch).returncode == 0
-    assert [path for mount in CGROUPS for path in mount.glob("dwell-load.*")] == []
-    assert list(scratch.glob("dwell-load.*")) == []
+    assert await_nothing(str(scratch), scratch) == []
 
 
 def test_the_death_of_the_scheduler_ends_the_run_and_fails_it(scratch):

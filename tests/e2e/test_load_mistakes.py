@@ -41,6 +41,7 @@ NODES = len(list(pathlib.Path("/sys/devices/system/node").glob("node[0-9]*"))) o
     (["--work", "spin-wait", "--nice", "99"], ["-20 to 19"]),
     (["--work", "spin-wait", "--mode", "thred"], ["did you mean 'thread'?"]),
     (["--work", "fork-exit", "--mode", "thread"], ["processes of its own", "thread"]),
+    (["--work", "cgroup-churn", "--mode", "thread"], ["cgroup of its process", "thread"]),
     (["--work", "spin-wait", "-d", "0"], ["more than zero"]),
     (["--work", "spin-wait", "-d", "0s"], ["more than zero"]),
     (["--work", "spin-wait", "--seed", "x"], ["--seed"]),
@@ -175,3 +176,18 @@ def test_a_scheduler_that_is_not_there():
     assert "the scheduler, process 4194303" in refused("--work", "spin-wait", "--scheduler-pid", "4194303", status=1)
     assert "--scheduler-pid" in refused("--work", "spin-wait", "--scheduler-pid", "0")
     assert "--scheduler-pid" in refused("--work", "spin-wait", "--scheduler-pid", "-1")
+
+
+@pytest.mark.skipif(not CGROUPS, reason="cgroup v2 is not mounted")
+def test_a_tree_that_may_not_be_deeper_is_named(tmp_path):
+    root = CGROUPS[0] / f"dwell-test-{os.getpid()}"
+    root.mkdir()
+    try:
+        (root / "cgroup.max.depth").write_text("1")
+        path = tmp_path / "deep.yaml"
+        path.write_text("duration: 100ms\ncgroups:\n  - {name: a, work: {type: spin-wait, workers: 1}}\n")
+        done = run("load", path, "--cgroup-root", root)
+        assert done.returncode == 1 and "cgroup.max.depth or cgroup.max.descendants of one above it is reached" in done.stderr, done
+        assert [entry for entry in root.iterdir() if entry.is_dir()] == []
+    finally:
+        root.rmdir()

@@ -2,6 +2,7 @@
 """Processes that /proc shows otherwise than most: without a first thread, below another root, of 32 bits."""
 import contextlib
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -90,3 +91,12 @@ def test_a_32_bit_program(tmp_path, runtime):
         assert done.returncode == 1 and f"process {pid} is a 32-bit program" in done.stderr, done.stderr
         done = run("profile", "-p", pid, "-d", "1s")
         assert re.search(r"^not measured: stacks: \S*dwell-ticks is a 32-bit program", done.stdout, re.M), done.stdout
+
+
+@pytest.mark.measures
+def test_of_many_loops_each_stall_has_its_function(tmp_path):
+    """There is room for the stacks of some workers only, which may not keep it when their turns are over."""
+    with ticking(build_ticks(tmp_path), str(max(100, 8 * os.cpu_count()))) as pid:
+        stalls, summary = Blocked(pid, "-d", "4s").wait()
+    asleep = [stall["function"] for stall in stalls if stall["cause"] == "sleep"]
+    assert len(asleep) > 200 and asleep.count("print_ticket") >= 0.95 * len(asleep), summary

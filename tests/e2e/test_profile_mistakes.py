@@ -14,8 +14,8 @@ import pytest
 
 from conftest import DWELL, run
 from matrices import wait_until
+from profiles import profile
 from test_libraries import compile_into
-from test_profile import profile
 
 SPINNER = pathlib.Path(__file__).resolve().parents[1] / "fixtures" / "spinner.c"
 FULL = "/dev/full"
@@ -43,8 +43,8 @@ def build(program, *flags):
     return compile_into(program, "gcc", "-O1", "-g", "-Wl,--build-id", *flags, SPINNER)
 
 
-def functions(pid):
-    return {row["function"] for row in profile("-p", pid, "-d", "500ms")["functions"] if row["function"]}
+def functions(pid, *options):
+    return {row["function"] for row in profile("-p", pid, "-d", "500ms", *options)["functions"] if row["function"]}
 
 
 @pytest.mark.parametrize("replaced", [False, True])
@@ -92,6 +92,59 @@ def test_a_library_in_the_place_of_another(tmp_path):
     assert len(shares) == len(plugins) and max(shares.values()) < 0.5 * sum(shares.values()), shares
 
 
+TURNS = """
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+static double now(clockid_t clock) { struct timespec t; clock_gettime(clock, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+int main(int count, char **words) {
+	int before = atoi(words[1]), plugins = count - 3, turn = 0;
+	double nap = atof(words[2]), end = now(CLOCK_MONOTONIC) + 4, took[8] = {0};
+	for (; turn < before && now(CLOCK_MONOTONIC) < end; turn++) dlclose(dlopen(words[3 + turn % plugins], RTLD_NOW));
+	for (int of = 0; now(CLOCK_MONOTONIC) < end; of = ++turn % plugins) {
+		void *plugin = dlopen(words[3 + of], RTLD_NOW);
+		double (*work)(double) = (double (*)(double))dlsym(plugin, "work"), begin = now(CLOCK_THREAD_CPUTIME_ID);
+		/* the second one works longest */
+		work(nap * (of == 1 ? 5 : 1)), took[of] += now(CLOCK_THREAD_CPUTIME_ID) - begin;
+		usleep(nap * 1e6), dlclose(plugin);
+	}
+	for (int of = 0; of < plugins; of++) printf("%f\\n", took[of]);
+}
+"""
+
+
+def profile_of_turns(tmp_path, before, nap):
+    """Of plugins that are loaded in turn: what each worked by its own clock, and by the profile."""
+    plugins = {name: tmp_path / f"{name}.so" for name in ("alpha", "beta", "gamma")}
+    for name, path in plugins.items():
+        subprocess.run(["gcc", "-O1", "-g", "-shared", "-fPIC", f"-DNAME={name}", "-xc", "-", "-o", path], input=PLUGIN, text=True, check=True)
+    subprocess.run(["gcc", "-O1", "-xc", "-", "-o", tmp_path / "turns"], input=TURNS, text=True, check=True)
+    done = run("profile", "--format", "json", "-o", tmp_path / "it.json", "--", tmp_path / "turns", before, nap, *plugins.values(), timeout=60)
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "it.json").read_text())
+    took = dict(zip(plugins, map(float, done.stdout.split())))
+    found = {name: sum(row["total_ns"] for row in result["functions"] if row["function"] == name and row["state"] in ("user", "kernel")) / 1e9 for name in plugins}
+    return took, found, result
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("before, nap", [(900, 0.05), (0, 0.001)], ids=["after-very-many", "for-moments"])
+def test_libraries_that_take_turns(tmp_path, before, nap):
+    """Each stack is named by what was mapped at its time, however often that has changed before or does since."""
+    took, found, _ = profile_of_turns(tmp_path, before, nap)
+    for name in took:
+        assert abs(found[name] / sum(found.values()) - took[name] / sum(took.values())) < 0.1, (took, found)
+
+
+def test_libraries_that_take_turns_too_fast(tmp_path):
+    """What cannot be known has no name, and a line says why."""
+    took, found, result = profile_of_turns(tmp_path, 100_000_000, 0)
+    assert any(missing["source"] == "symbols" and "could not be followed" in missing["why"] for missing in result["quality"]["unavailable"]), result["quality"]
+    assert not sum(took.values()) and not sum(found.values()), (took, found)
+
+
 def test_a_debug_file_of_another_build(tmp_path):
     """It would give wrong names."""
     program, debug = build(tmp_path / "spinner"), tmp_path / "spinner.debug"
@@ -105,7 +158,22 @@ def test_a_debug_file_of_another_build(tmp_path):
     with spinning(program) as process:
         done = run("profile", "-p", process.pid, "-d", "500ms")
     assert done.returncode == 0, done.stderr
-    assert re.search(r"^not measured: symbols: the debug file of \S*spinner is of another build", done.stdout, re.M), done.stdout
+    assert re.search(r"^not measured: symbols: the debug file of \S*spinner is from another build", done.stdout, re.M), done.stdout
+    assert "burns" not in done.stdout and "freezes" not in done.stdout and "spinner+0x" in done.stdout
+
+
+def test_symbols_of_another_build(tmp_path):
+    """Likewise; of the same they are used."""
+    program, whole = build(tmp_path / "spinner"), tmp_path / "whole"
+    shutil.copy(program, whole)
+    subprocess.run(["strip", program], check=True)
+    other = build(tmp_path / "other", "-Dburns=freezes", "-O2")
+    with spinning(program) as process:
+        assert "burns" in functions(process.pid, "--target", whole)
+        done = run("profile", "-p", process.pid, "-d", "500ms", "--target", other)
+    assert done.returncode == 0, done.stderr
+    complaint = r"^not measured: symbols: \S*spinner is from another build than the file of --target"
+    assert re.search(complaint, done.stdout, re.M), done.stdout
     assert "burns" not in done.stdout and "freezes" not in done.stdout and "spinner+0x" in done.stdout
 
 
@@ -146,6 +214,29 @@ def test_a_list_of_names_that_is_none(tmp_path, kind):
     assert names and ("leaked_name" in names) == (kind == "own"), names
 
 
+@pytest.mark.parametrize("is_listed", [False, True])
+@pytest.mark.parametrize("name", ["", "-", "image"])
+def test_code_that_was_made_in_a_file(tmp_path, name, is_listed):
+    """As Erlang and .NET do it to map it twice, and PHP for its children, whose memory is a file /dev/zero (deleted); .NET has files of compiled code, too, that are not ELF files."""
+    file = tmp_path / name if name == "image" else name
+    with spinning(build(tmp_path / "spinner"), "jit", file) as process:
+        listed = pathlib.Path(f"/tmp/perf-{process.pid}.map")
+        if is_listed:
+            listed.write_text("1000 7fffffff0000 listed_name\n")
+        try:
+            rows = [row for row in profile("-p", process.pid, "-d", "500ms")["functions"] if row["state"] == "user"]
+        finally:
+            listed.unlink(missing_ok=True)
+    row = max(rows, key=lambda row: row["self_ns"])
+    assert name == "image" or row["self_ns"] > 0.9 * sum(row["self_ns"] for row in rows), rows
+    if is_listed:
+        assert row["function"] == "listed_name", row
+    elif name == "image":
+        assert row["function"].startswith("image+0x") and row["module"] == str(file), row
+    else:
+        assert row["function"] == "(code made at run time)" and row["module"] is None, row
+
+
 def test_a_program_that_executes_others_all_the_time(tmp_path):
     """No name of the one is taken for an address of the other."""
     programs = [build(tmp_path / name, f"-Dburns={name}_burns") for name in ("one", "two")]
@@ -182,6 +273,7 @@ def test_nowhere_to_write(tmp_path, form):
 @pytest.mark.parametrize("options, why", [
     (["--from", "none.dwell", "-d", "1s"], "--from: stacks have been taken"),
     (["--from", "none.dwell", "--freq", "3"], "--from: stacks have been taken"),
+    (["-p", "1", "--since", "10m"], "--since and --until are for --from"),
     (["-p", "1", "-d", "100ms", "--target", "/no/such"], "cannot read /no/such"),
     (["-p", "1", "-d", "100ms", "--force"], "--force needs -o"),
     (["-p", "1", "-d", "100ms", "--root", "thread"], "--root is for --format folded and chrome"),
@@ -204,7 +296,7 @@ def test_programs_with_the_capabilities_that_dwell_has_are_read(tmp_path):
         done = subprocess.run([*CAPABLE, copy, "profile", "-d", "1s", "--format", "json", "--", public],
                               capture_output=True, text=True, timeout=60)  # fmt: skip
     assert done.returncode == 0, done
-    assert "burns" in {row["function"] for row in json.loads(done.stdout.removeprefix("ready\n"))["functions"]}, done.stdout
+    assert "burns" in {row["function"] for row in json.loads(done.stdout)["functions"]}, done.stdout
 
 
 def test_programs_that_may_not_be_read_are_a_reason(tmp_path):

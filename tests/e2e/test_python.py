@@ -3,6 +3,7 @@
 import collections
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -74,6 +75,41 @@ def test_all_that_are_watched_have_frames_from_the_first_sample_on():
     stacks = [[frame["function"] for frame in frames] for _, frames, _ in stacks_of(result) if frames]
     assert sum("<module>" in functions for functions in stacks) > 10
     assert not [functions for functions in stacks if any("EvalFrame" in function for function in functions)]
+
+
+@pytest.mark.parametrize("name", ["python3.14", "python3.11t"])
+def test_an_interpreter_that_cannot_be_looked_into_is_named(tmp_path, name):
+    """Newer than those whose structures are known, or without an interpreter lock; that is by the file's name."""
+    program = shutil.copy(pathlib.Path("/usr/bin/python3").resolve(), tmp_path / name)
+    said = f"/{name} is a CPython that dwell cannot look into (3.8 to 3.13 with an interpreter lock are): functions are the interpreter's"
+    with Python("env", "PYTHONHOME=/usr", program, PROGRAM) as pid:
+        page = run("profile", "-p", pid, "-d", "1s").stdout
+        result = profile(pid)
+    assert re.search(rf"^not measured: python: \S*{re.escape(said)}$", page, re.M), page
+    assert [missing["source"] for missing in result["quality"]["unavailable"] if missing["why"].endswith(said)] == ["python"], result["quality"]
+    assert any("EvalFrame" in frame["function"] for _, frames, _ in stacks_of(result) for frame in frames), result["paths"][:3]
+
+
+#: What there is of an interpreter of before 3.7, for who looks at it from outside.
+OLD = r"""
+#include <stdio.h>
+int PyCode_Type[64];
+int main(void)
+{
+	puts("ready");
+	fflush(stdout);
+	for (volatile int i = 0;; i++)
+		;
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["python2.7", "python3.6"])
+def test_an_old_interpreter_is_named(tmp_path, name):
+    subprocess.run(["cc", "-rdynamic", "-xc", "-", "-o", tmp_path / name], input=OLD, text=True, check=True)
+    with Python(tmp_path / name) as pid:
+        page = run("profile", "-p", pid, "-d", "1s").stdout
+    assert re.search(rf"^not measured: python: \S*/{re.escape(name)} is a CPython that dwell cannot look into \(3\.8 to", page, re.M), page
 
 
 @pytest.mark.parametrize("name", FOUND)

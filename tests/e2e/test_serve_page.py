@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The page of `dwell serve` and of `dwell report --format html`, in a browser."""
+import base64
 import contextlib
 import datetime
+import hashlib
 import itertools
 import json
 import math
+import operator
 import os
 import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 
 import browser
@@ -140,6 +144,38 @@ def test_a_page_follows_what_happens(tmp_path):
             page.until("!document.getElementById('error').hidden")
             assert "does not answer" in text(page, "error") and text(page, "live") == "no answer"
             assert rows(page, "groups"), "what was there stays"
+
+
+def test_what_is_pressed_or_selected_stays(tmp_path):
+    """While the page goes on."""
+    name = "[...document.querySelectorAll('#groups .name')].find(name => name.textContent === 'workload')"
+    with serving("--by", "process", "-i", "1s") as server, working(WORKLOAD, "mixed", "60"), \
+            browser.Page(f"http://127.0.0.1:{server.port}/", tmp_path, height=2000) as page:
+        page.until(f"source && source.periods.length > 1 && Boolean({name})")
+
+        def goes_on(periods=2):
+            page.until(f"source.periods.length >= {page.evaluate('source.periods.length') + periods}")
+
+        for _ in range(3):
+            page.evaluate(f"void (held = {name})")
+            x, y = page.evaluate("(({ left, top }) => [left + 4, top + 4])(held.getBoundingClientRect())")
+            page.ask("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, button="left", buttons=1, clickCount=1)
+            pressed = page.evaluate("held.matches(':active')")
+            if pressed:
+                goes_on()
+            page.ask("Input.dispatchMouseEvent", type="mouseReleased", x=x, y=y, button="left", clickCount=1)
+            if pressed:
+                break
+        # else it was drawn again before it could be pressed
+        assert pressed and page.evaluate("chosen") == "workload"
+        page.key("Escape")
+        page.evaluate(f"getSelection().selectAllChildren({name})")
+        goes_on()
+        assert page.evaluate("getSelection().toString()") == "workload"
+        page.evaluate("getSelection().removeAllRanges()")
+        page.evaluate(f"void (held = {name})")
+        page.until("!held.isConnected")
+        assert not page.errors, page.errors
 
 
 def test_what_a_page_shows_at_first_it_shows_later(tmp_path):
@@ -295,6 +331,10 @@ def test_a_page_is_zoomed_sorted_and_filtered(recorded, tmp_path):
         assert all("workload" in (row[0], row[2]) for row in rows(page, "blame"))
         page.key("Escape")
         assert len(rows(page, "groups")) == everything
+        # and the next key is one of the page
+        page.key("a")
+        assert page.evaluate("Boolean(windows.a)") and not page.evaluate("get('filter').value")
+        page.key("x")
         # a group alone: who made it wait, and whom it made wait
         page.evaluate("[...document.querySelectorAll('#groups .name')].find(name => name.textContent === 'workload').click()")
         assert text(page, "group").startswith("only workload") and "workload" in text(page, "blame-title")
@@ -302,7 +342,6 @@ def test_a_page_is_zoomed_sorted_and_filtered(recorded, tmp_path):
         period = "source.periods.find(period => period.groups.has('workload'))"
         assert page.evaluate(f"ofChosen({period}).states.user === {period}.groups.get('workload').states.user")
         assert rows(page, "blame") and all("workload" in (row[0], row[2]) for row in rows(page, "blame"))
-        page.evaluate("document.activeElement.blur()")
         page.key("Escape")
         assert page.evaluate("document.getElementById('group').hidden")
         # a state less
@@ -310,6 +349,103 @@ def test_a_page_is_zoomed_sorted_and_filtered(recorded, tmp_path):
         click(page, "#states button[data-state=runnable]")
         assert page.evaluate("document.getElementById('areas').toDataURL()") != shares
         assert not page.errors, page.errors
+
+
+#: where the keys go
+FOCUSED = "document.activeElement"
+#: what can be seen and used
+USABLE = "[...document.querySelectorAll('button, select, input, a[href], [tabindex]')].filter(one => one.getClientRects().length && !one.disabled)"
+
+
+def test_a_page_is_used_by_keys_alone(recorded, tmp_path):
+    """Tab and Enter: all that can be used is reached, what has the keys is seen and keeps them when it is drawn again."""
+    _, file, _ = recorded
+    with browser.Page(file, tmp_path) as page:
+
+        def tab_to(selector):
+            for _ in range(page.evaluate(f"{USABLE}.length") + 1):
+                if page.evaluate(f"{FOCUSED}.matches({json.dumps(selector)})"):
+                    assert page.evaluate(f"getComputedStyle({FOCUSED}).outlineStyle") != "none", selector
+                    return
+                page.key("Tab")
+            raise AssertionError(f"no way to {selector}")
+
+        def enter(selector):
+            tab_to(selector)
+            page.key("Enter")
+            assert page.evaluate(f"{FOCUSED}.matches({json.dumps(selector)})"), f"{selector} has lost the keys"
+
+        dark = page.evaluate("isDark()")
+        enter("#theme")
+        assert page.evaluate("isDark()") != dark
+        shares = page.evaluate("document.getElementById('areas').toDataURL()")
+        enter("#states button[data-state=runnable]")
+        assert page.evaluate("document.getElementById('areas').toDataURL()") != shares
+        for direction in "descending", "ascending":
+            enter("#groups button[data-key='column threads']")
+            assert page.evaluate(f"{FOCUSED}.closest('th').getAttribute('aria-sort')") == direction
+            values = [float(row[3]) for row in rows(page, "groups")]
+            assert values == sorted(values, reverse=direction == "descending")
+        enter("#groups button[data-key='column active']")
+        enter("#groups .name[title=workload]")
+        assert page.evaluate("chosen") == "workload" and text(page, "group").startswith("only workload")
+        page.key("Escape")
+        assert page.evaluate("chosen") is None
+        # all around
+        page.evaluate(f"{USABLE}.forEach(one => one.dataset.reached = '')")
+        for _ in range(page.evaluate(f"{USABLE}.length") + 2):
+            page.key("Tab")
+            page.evaluate(f"{FOCUSED}.dataset.reached = 'yes'")
+        missed = page.evaluate(f"{USABLE}.filter(one => !one.dataset.reached).map(one => one.outerHTML)")
+        assert not missed and not page.errors, (missed, page.errors)
+
+
+def policy_of(page):
+    """{directive: its sources} of the text of a page."""
+    (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', page)
+    return {name: sources for name, *sources in map(str.split, policy.split(";"))}
+
+
+def hash_of(text):
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def test_a_page_runs_nothing_but_its_own_and_asks_nothing_else(recorded, tmp_path):
+    """As its policy says: not what has found a way into it."""
+    _, file, _ = recorded
+    with serving("--by", "process", "-i", "1s") as server, socket.create_server(("127.0.0.1", 0)) as foreign:
+        address = f"http://127.0.0.1:{server.port}/"
+        for whole in server.ask("/")[2].decode(), file.read_text():
+            (script,), (style,) = (re.findall(f"<{name}>(.*?)</{name}>", whole, re.S) for name in ("script", "style"))
+            assert policy_of(whole) == {"default-src": ["'none'"], "script-src": [hash_of(script)], "style-src": [hash_of(style)], "connect-src": ["'self'"],
+                                        "img-src": ["data:"], "base-uri": ["'none'"], "form-action": ["'none'"]}
+        elsewhere = json.dumps(f"http://127.0.0.1:{foreign.getsockname()[1]}/")
+        for number, opened in enumerate((address, file)):
+            with browser.Page(opened, tmp_path / str(number)) as page:
+                page.until("source && source.periods.length")
+                page.evaluate(f"""(() => {{
+                  refused = new Set();
+                  addEventListener('securitypolicyviolation', event => refused.add(event.effectiveDirective));
+                  const add = (name, members) => document.body.append(Object.assign(document.createElement(name), members));
+                  add('script', {{ textContent: 'injected = 1' }});
+                  add('script', {{ src: {elsewhere} }});
+                  add('style', {{ textContent: 'body {{ display: none }}' }});
+                  add('iframe', {{ src: {elsewhere} }});
+                  add('div', {{ innerHTML: '<img src="data:," onerror="injected = 1">' }});
+                  new Image().src = {elsewhere};
+                  fetch({elsewhere}, {{ mode: 'no-cors' }}).then(() => fetched = 'yes', () => fetched = 'no');
+                }})()""")
+                page.until("typeof fetched !== 'undefined'")
+                page.until("['script-src-elem', 'script-src-attr', 'style-src-elem', 'frame-src', 'img-src', 'connect-src'].every(one => refused.has(one))")
+                assert page.evaluate("fetched") == "no" and page.evaluate("typeof injected") == "undefined"
+                assert page.evaluate("getComputedStyle(document.body).display") != "none"
+        foreign.setblocking(False)
+        # a browser connects before it knows whether it will ask
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                with foreign.accept()[0] as client:
+                    client.settimeout(60)
+                    assert client.recv(1000) == b""
 
 
 def made_periods(count):
@@ -379,6 +515,23 @@ def test_what_is_in_all_others_is_no_zero(recorded, tmp_path):
         assert not page.errors, page.errors
 
 
+@pytest.mark.parametrize("has_others", [True, False])
+def test_a_culprit_that_is_not_known_is_no_group(recorded, tmp_path, has_others):
+    """Those that a period does not list may be among all others, if it has such."""
+    periods = made_periods(3)
+    for period in periods:
+        period["blame"] += [{**period["blame"][0], "culprit": culprit} for culprit in ("unknown", "small")]
+        if has_others:
+            period["groups"].append({"group": None, "threads": 3, "states_ns": {"user": 10**9}, "run_queue_waits": []})
+    (tmp_path / "made.json").write_text(json.dumps(periods))
+    with browser.Page(recorded[1], tmp_path) as page:
+        drop(page, tmp_path / "made.json")
+        page.until("source.name === 'made.json'")
+        linked = page.evaluate("[...document.querySelectorAll('#blame tbody tr')].map(row => [row.children[2].textContent, Boolean(row.children[2].querySelector('button'))])")
+        assert dict(linked) == {"db": True, "unknown": False, "small": has_others}
+        assert not page.errors, page.errors
+
+
 def test_files_are_opened_or_refused(recorded, tmp_path):
     recording, file, _ = recorded
     with working(WORKLOAD, "mixed", "60"):
@@ -441,7 +594,10 @@ def test_a_table_has_the_room_that_there_is(tmp_path, width):
 
 
 def test_states_have_colours_of_their_own():
-    """Those of the pages, as test-palette has it for the terminal's: CIE76, and contrast with what is written on them."""
+    """Those of the pages, as test-palette has it for the terminal's: CIE76, and contrast with what is written on them.
+
+    Also for whom cones of one kind are missing: they have no other sign. The matrices are of Machado, Oliveira and Fernandes, 2009.
+    """
     style = (DOCS.parent / "src" / "view" / "page" / "states.css").read_text()
     colours = {state: [int(code[i:i + 2], 16) / 255 for i in (0, 2, 4)] for state, code in re.findall(r"--(\w+): #([0-9a-f]{6})", style)}
 
@@ -451,16 +607,23 @@ def test_states_have_colours_of_their_own():
     def luminance(colour):
         return sum(factor * part for factor, part in zip((0.2126, 0.7152, 0.0722), linear(colour)))
 
-    def lab(colour):
-        red, green, blue = linear(colour)
+    def lab(red, green, blue):
         x, y, z = ((part ** (1 / 3) if part > 216 / 24389 else (24389 / 27 * part + 16) / 116) for part in (
-            (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.95047, luminance(colour), (0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.08883))  # fmt: skip
+            (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.95047, 0.2126 * red + 0.7152 * green + 0.0722 * blue, (0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.08883))  # fmt: skip
         return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
+    def seen(colour, eyes):
+        return lab(*(min(1, max(0, sum(map(operator.mul, row, linear(colour))))) for row in eyes))
+
+    usual = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+    protanopia = ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998))
+    deuteranopia = ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881))
+    tritanopia = ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900))
     assert len(colours) == len(STATES)
-    for one, other in itertools.combinations(colours, 2):
-        if {one, other} != {"sleep", "idle"}:  # neither did anything, and each has its place
-            assert math.dist(lab(colours[one]), lab(colours[other])) > 18, (one, other)
+    for eyes, least in (usual, 18), (protanopia, 10), (deuteranopia, 10), (tritanopia, 8):
+        for one, other in itertools.combinations(colours, 2):
+            if {one, other} != {"sleep", "idle"}:  # neither did anything, and each has its place
+                assert math.dist(seen(colours[one], eyes), seen(colours[other], eyes)) > least, (one, other, eyes)
     ink = luminance([0x14 / 255, 0x17 / 255, 0x1a / 255])
     assert all((luminance(colour) + 0.05) / (ink + 0.05) > 4.5 for colour in colours.values())
 
@@ -506,3 +669,38 @@ def test_without_javascript_there_is_a_table(recorded, tmp_path):
 def test_formats_that_exclude_each_other(arguments, words):
     done = run("report", *arguments, GOLDEN / "mixed.dwell")
     assert (done.returncode == 2 and words in done.stderr) if words else done.returncode == 0, done.stderr
+
+
+def seconds(duration):
+    """Of a length of time as tables have it, which is cut, not rounded."""
+    units = {"d": 86400, "h": 3600, "m": 60, "s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "": 0}
+    return sum(float(number) * units[unit] for number, unit in re.findall(r"([\d.]+)([a-z]*)", duration))
+
+
+def test_without_javascript_the_live_page_has_what_metrics_says(tmp_path):
+    """Counters only grow: what the table has of each group lies between two scrapes."""
+    with serving("-i", "1h", "--by", "process", "--groups", "900") as server, working(WORKLOAD, "mixed", "60"):
+        def scraped():
+            return {(key[2], key[4]): value for key, value in server.metrics().items() if key[0] == "dwell_group_thread_seconds_total"}
+
+        while (before := scraped()).get(("workload", "user"), 0) < 0.5:
+            pass
+        with browser.Page(f"http://127.0.0.1:{server.port}/", tmp_path, script=False) as page:
+            caption = page.evaluate("document.querySelector('noscript caption').textContent")
+            head, *table = page.evaluate("[...document.querySelectorAll('noscript table tr')].map(row => [...row.children].map(cell => cell.textContent))")
+        after = scraped()
+        since = server.json("/api/status")["since"]
+    assert since in caption
+    assert head[:2] == ["Group", "Threads"] and 1 < len(table) <= 50 and {len(row) for row in table} == {len(head)}
+    groups = {row[0]: dict(zip(head[2:], row[2:])) for row in table}
+    assert len(groups) == len(table) and seconds(groups["workload"]["user"]) >= 0.49
+    for group, states in groups.items():
+        for state, shown in states.items():
+            least, most = before.get((group, state), 0), after[group, state]
+            # two digits and more
+            assert seconds(shown) <= most + 1e-9 and seconds(shown) >= least * (0.99 if least >= 0.1 else 0), (group, state, shown, least, most)
+        assert not any(before.get((group, state), 0) for state in {key[1] for key in before} - states.keys()), group
+    # the most active first, as far as what is cut says
+    active = [sum(seconds(states.get(state, "0")) for state in ("user", "kernel", "runnable", "disk", "lock", "swap", "stolen", "irq", "unknown"))
+              for states in groups.values()]
+    assert all(earlier * 1.1 + 1e-3 >= later for earlier, later in zip(active, active[1:])) and active[0] > active[-1]

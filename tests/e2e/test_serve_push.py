@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`dwell serve --push`: engines get what /metrics has, each in its own format, also after they were away."""
 import base64
+import collections
 import contextlib
 import gzip
 import json
@@ -14,8 +15,8 @@ import time
 
 import pytest
 import receivers
-from conftest import run
-from engines import clickhouse, victoria_metrics
+from conftest import parse, run
+from engines import clickhouse, free_port, victoria_metrics
 from receivers import key_of, receiving
 from serving import samples, serving
 from test_serve_engines import wait_for
@@ -23,7 +24,8 @@ from test_serve_engines import wait_for
 HOST = os.uname().nodename
 OFTEN = ("-i", "1s", "--push-every", "1s", "--groups", "5")
 TOKEN = "0123456789abcdef0123"
-DDL = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "clickhouse" / "dwell.sql"
+TOP = pathlib.Path(__file__).resolve().parents[2]
+DDL, FLEET, GOLDEN = TOP / "deploy" / "clickhouse" / "dwell.sql", TOP / "docs" / "fleet.md", TOP / "tests" / "golden"
 
 
 def pushing(server, metric):
@@ -151,11 +153,15 @@ def test_victoria_metrics_increase_is_that_of_metrics(tmp_path):
             assert values[times[-1]] - values[times[0]] == pytest.approx(ours[-1][key] - ours[0][key], abs=1e-6)
 
 
+def shipped_schema(engine):
+    for statement in re.sub(r"--.*", "", DDL.read_text()).split(";"):
+        if statement.strip():
+            engine.sql(statement)
+
+
 def test_clickhouse_takes_rows_by_the_shipped_schema(tmp_path, token):
     with clickhouse(tmp_path / "clickhouse", dwell=TOKEN) as engine:
-        for statement in re.sub(r"--.*", "", DDL.read_text()).split(";"):
-            if statement.strip():
-                engine.sql(statement)
+        shipped_schema(engine)
         with serving(*OFTEN, "--push", engine.url.replace("http://", "clickhouse=http://dwell@"), "--push-token-file", token) as server:
             wait_for(lambda: pushing(server, "sent_total")[""] >= 2)
             assert server.stop() == 0
@@ -163,7 +169,7 @@ def test_clickhouse_takes_rows_by_the_shipped_schema(tmp_path, token):
         assert len(rows) >= 11 and all(state for state, _ in rows) and sum(float(value) for _, value in rows) > 1
         (distinct, count), = engine.sql("SELECT uniqExact(time, ms), count() FROM dwell.samples WHERE metric = 'dwell_intervals_total'")
         assert distinct == count and int(count) >= 2
-        for query in re.findall(r"```sql\n(.*?)```", (DDL.parents[2] / "docs" / "fleet.md").read_text(), re.S):
+        for query in re.findall(r"```sql\n(.*?)```", FLEET.read_text(), re.S):
             engine.sql(query)
 
 
@@ -205,6 +211,46 @@ def test_an_engine_that_comes_back_gets_all(tmp_path):
     assert not list((tmp_path / "push").iterdir())
 
 
+#: so long, in seconds; tests/soak has ten minutes
+AWAY_S = float(os.environ.get("DWELL_ENGINE_AWAY_S", "10"))
+
+
+def made(recording, every_ns):
+    """The numbers of the intervals that were pushed, at the end of the one that is nearest to it; they are as long as that, but for those
+    that follow one that was late."""
+    intervals, _ = parse(run("top", "--from", recording, "--by", "process", "--top", "1", "--json").stdout)
+    found, done_ns = set(), 0
+    for number, interval in enumerate(intervals, 1):
+        end_ns = interval["start_ns"] + interval["duration_ns"]
+        if end_ns + every_ns // 2 >= done_ns + every_ns:
+            found.add(number)
+            done_ns = end_ns
+    return found | {len(intervals)}  # the last one at the stop
+
+
+def test_what_an_engine_that_was_away_does_not_get_is_counted(tmp_path):
+    """Each batch that was made has come to it, or is among those that were dropped."""
+    port, queue = free_port(), tmp_path / "push"
+    # nothing is asked of it, which would end intervals
+    with serving("-i", "500ms", "--push-every", "500ms", "--by", "process", "--groups", "200", "--push-queue", "64K", "--store", tmp_path,
+                 "--push", f"otlp=http://127.0.0.1:{port}") as server:
+        with receiving(port) as before:
+            before.wait(3)
+        time.sleep(AWAY_S)
+        with receiving(port) as after:
+            after.wait(3)
+            wait_for(lambda: len(list(queue.iterdir())) < 2)
+            assert server.stop() == 0
+    figures = [receivers.otlp(body)[1] for receiver in (before, after) for _, _, body in receiver.requests]
+    numbers = [metrics["dwell_intervals"][2][0][1] for metrics in figures]
+    dropped = sum(value for _, value, _, _ in figures[-1]["dwell_push_dropped"][2])
+    (recording,) = tmp_path.glob("*.dwell")
+    wanted = made(recording, 500_000_000)
+    # one whose answer did not come back any more was sent again
+    assert numbers == sorted(numbers) and wanted >= set(numbers), (numbers, wanted)
+    assert dropped > 0 and len(set(numbers)) + dropped == len(wanted), (numbers, dropped, wanted)
+
+
 @pytest.mark.parametrize("stored", [True, False])
 def test_the_oldest_are_dropped_at_the_bound_and_counted(tmp_path, stored):
     """What was measured is what came, and what was dropped."""
@@ -241,6 +287,19 @@ def test_answers_of_an_engine(tmp_path):
     # one and the same, until it was taken
     assert bodies[1] == bodies[2] == bodies[3] == receiver.requests[0][2] != bodies[0]
     assert said.count("HTTP 400: out of bounds; such batches are dropped") == 1 and said.count("sent again") == 1 and "HTTP 500" not in said
+
+
+def test_what_an_engine_takes_without_a_part_of_it_counts_as_refused(tmp_path):
+    """OTLP: HTTP 200 and a partial success. Where none of its points was rejected it may have a message, too."""
+    with receiving() as receiver:
+        receiver.answers = [(200, {}, b"\x0a\x09\x12\x07old SDK"), (200, {}, b"\x0a\x11\x08\xac\x02\x12\x0cout\x1bof\norder"), (200, {}, b"")]
+        with serving(*OFTEN, "--push", f"otlp={receiver.url()}") as server:
+            receiver.wait(4)
+            wait_for(lambda: pushing(server, "sent_total")[""] >= 3)
+            assert pushing(server, "dropped_total")["refused"] == 1
+            assert server.stop() == 0
+            said = own_lines(server)
+    assert said.count("it took a batch without 300 of its points: out") == 1 and "count as refused" in said and "\x1b" not in said, said
 
 
 def test_the_token_goes_to_the_engine(token):
@@ -472,3 +531,80 @@ def test_an_engine_that_never_answers_does_not_hold_measuring_up():
         first = server.metrics()["dwell_intervals_total",]
         wait_for(lambda: server.metrics()["dwell_intervals_total",] > first + 2)
         assert server.stop() == 0
+
+
+def of_recording(*arguments):
+    """Rows of `dwell report --format clickhouse`."""
+    return [json.loads(line) for line in run("report", "--format", "clickhouse", *arguments).stdout.splitlines()]
+
+
+def reported(*arguments):
+    """What the report has of the whole: {state: seconds} where it was measured, {(process, state): seconds}, intervals."""
+    (whole,) = [json.loads(line) for line in run("report", "--format", "json", "--by", "process", *arguments).stdout.splitlines()][:1]
+    states, programs = collections.Counter(), collections.Counter()
+    for row in whole["processes"]:
+        for state, ns in row["states_ns"].items():
+            if ns is not None:
+                states[state] += ns / 1e9
+                programs[row["process"], state] += ns / 1e9
+    return states, programs
+
+
+def test_clickhouse_takes_the_rows_of_a_recording(tmp_path):
+    """By the shipped schema; the sums are the report's, of all threads and of groups, and so are those of the query that fleet.md has."""
+    recording = tmp_path / "it.dwell"
+    assert run("record", "-o", recording, "-i", "200ms", "-d", "3s").returncode == 0
+    states, _ = reported(recording)
+    lines = run("report", "--format", "clickhouse", recording).stdout
+    with clickhouse(tmp_path / "clickhouse") as engine:
+        shipped_schema(engine)
+        engine.sql("INSERT INTO dwell.samples FORMAT JSONEachRow\n" + lines.replace(json.dumps(HOST), '"recorded"'))
+        (rows,), = engine.sql("SELECT count() FROM dwell.samples WHERE host = 'recorded'")
+        assert int(rows) == len(lines.splitlines()) > 1000
+        last = "(SELECT max(value) AS value, {} FROM dwell.samples WHERE metric = '{}' GROUP BY {})"
+        for keys, metric in (("state", "dwell_thread_seconds_total"), ("state, group", "dwell_group_thread_seconds_total")):
+            sums = {state: float(value) for state, value in engine.sql(f"SELECT state, sum(value) FROM {last.format(keys, metric, keys)} GROUP BY state")}
+            assert len(sums) >= 11
+            for state, value in sums.items():
+                assert value == pytest.approx(states[state], abs=1e-6), (metric, state)
+        (query,) = [text for text in re.findall(r"```sql\n(.*?)```", FLEET.read_text(), re.S) if "'recorded'" in text]
+        blocked = collections.Counter()
+        for _, state, _, _, seconds in engine.sql(query.replace("LIMIT 20", "")):
+            blocked[state] += float(seconds)
+        assert blocked["sleep"] == pytest.approx(states["sleep"], abs=1e-6) and blocked["sleep"] > 0
+
+
+def test_rows_of_a_recording_are_counters_of_each_interval():
+    """Of each interval, or so often; groups by program have what the report has of them."""
+    recording = GOLDEN / "blame.dwell"
+    intervals, _ = parse(run("top", "--from", recording, "--format", "json").stdout)
+    states, programs = reported(recording)
+    rows = of_recording("--by", "process", recording)
+    (host,) = {row["host"] for row in rows}
+    assert host != HOST and host in run("report", recording).stdout.splitlines()[0]
+    series = collections.defaultdict(list)
+    for row in rows:
+        series[row["metric"], row.get("group", ""), row.get("state", "")].append(row["value"])
+    assert series["dwell_intervals_total", "", ""] == list(range(1, len(intervals) + 1))
+    for (metric, group, state), values in series.items():
+        if metric == "dwell_thread_seconds_total":
+            assert values == sorted(values) and values[-1] == pytest.approx(states[state], abs=1e-9)
+            assert len(values) == len(intervals)
+        if metric == "dwell_group_thread_seconds_total" and group != "other":
+            assert values[-1] == pytest.approx(programs[group, state], abs=1e-9), (group, state)
+    assert sum(metric == "dwell_thread_seconds_total" for metric, _, _ in series) >= 11
+    assert any(metric == "dwell_group_thread_seconds_total" and group != "other" for metric, group, _ in series)
+    # the first, and the last in any case
+    seldom = of_recording("--every", "1h", recording)
+    assert [row["value"] for row in seldom if row["metric"] == "dwell_intervals_total"] == [1, len(intervals)]
+
+
+@pytest.mark.parametrize("arguments,words", [
+    (["--format", "clickhouse", "--by", "thread"], "by process or cgroup"),
+    (["--format", "clickhouse", "--top", "3"], "cannot be combined"),
+    (["--format", "clickhouse", "--json"], "cannot be combined"),
+    (["--every", "1s"], "--every is for --format clickhouse"),
+])
+def test_mistakes_of_rows_for_clickhouse(arguments, words):
+    done = run("report", *arguments, GOLDEN / "blame.dwell")
+    assert done.returncode == 2 and words in done.stderr and not done.stdout

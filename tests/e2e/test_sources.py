@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """taskstats and /proc as sources, delay accounting beside BPF, containers, doctor."""
+import collections
 import json
 import os
 import pathlib
@@ -11,7 +12,7 @@ import time
 
 import pytest
 
-from conftest import DWELL, STATES, WORKLOAD, parse, run, wait_for_threads
+from conftest import BUILD, DWELL, STATES, WORKLOAD, parse, run, wait_for_threads
 from matrices import wait_until
 
 FIELDS = {  # of struct taskstats: offset of the count; the total follows
@@ -98,7 +99,7 @@ def test_raw_fields_on_the_screen_equal_the_kernels(stopped_worker):
     subprocess.run([*tmux, "new-session", "-d", "-x", "150", "-y", "60", f"{DWELL} top -i 100ms -p {stopped_worker}"], check=True)
     try:
         deadline, text = time.monotonic() + 15, ""
-        while "taskstats, version" not in text:
+        while ", since start " not in text:
             assert time.monotonic() < deadline, text
             if "inspect" in text and "state  " not in text:
                 subprocess.run([*tmux, "send-keys", "Enter"], check=True)
@@ -241,6 +242,77 @@ def test_waits_have_their_state_or_none(source):
     assert unknown <= ({"udp", "unix-datagram"} if source == "procfs" else set())
 
 
+def test_an_exec_that_waits_for_threads_waits_for_no_disk():
+    """Without signals, in a call that works on files: as disks are waited for."""
+    process = subprocess.Popen([BUILD / "tests" / "exec-waits"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    child = int(process.stdout.readline())
+    with subprocess.Popen([DWELL, "top", "-p", str(child), "-i", "300ms", "--format", "json"], stdout=subprocess.PIPE, text=True) as top:
+        lines = [top.stdout.readline()]  # it is watched from before the exec on
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "executed\n"
+        process.communicate("\n")
+        lines += top.stdout.readlines()
+    assert process.returncode == 0
+    states = collections.Counter()
+    for row in (row for interval in parse("".join(lines))[0] for row in interval["threads"] if row["tid"] == child):
+        states.update({state: ns or 0 for state, ns in row["states_ns"].items()})
+    # the second that the fixture makes it wait
+    assert states["disk"] < 200e6 and states["idle"] > 900e6, states
+
+
+READ_DISK = """
+import mmap, os, sys
+disk, buffer = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT), mmap.mmap(-1, 1 << 20)
+while True:
+    os.preadv(disk, [buffer], 0)
+"""
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("source", ["bpf", "procfs"])
+def test_a_disk_below_dev_is_no_terminal(tmp_path, source):
+    image = tmp_path / "image"
+    image.write_bytes(bytes(1 << 20))
+    made = subprocess.run(["losetup", "--find", "--show", image], capture_output=True, text=True)
+    if made.returncode:
+        pytest.skip(f"no loop device can be made: {made.stderr.strip()}")
+    device = made.stdout.strip()
+    process = subprocess.Popen(["python3", "-c", READ_DISK, device])
+    try:
+        time.sleep(0.3)
+        done = run("top", "-p", process.pid, "-c", "1", "-i", "1s", "--format", "json", "--source", source)
+    finally:
+        process.kill()
+        process.wait()
+        subprocess.run(["losetup", "--detach", device], check=True)
+    row = next(row for row in parse(done.stdout)[0][-1]["threads"] if row["tid"] == process.pid)
+    assert row["states_ns"]["disk"] > 0.1 * row["observed_ns"] and row["states_ns"]["idle"] < 0.05 * row["observed_ns"], row
+
+
+FUTEX_WAIT = """
+import ctypes, sys
+word = ctypes.c_uint32(int(sys.argv[1]))
+print("waiting", flush=True)
+# futex_wait(), without an end: a private futex of 32 bits
+ctypes.CDLL(None).syscall(455, ctypes.byref(word), ctypes.c_ulong(word.value), ctypes.c_ulong(0xffffffff), ctypes.c_ulong(128 | 2), None, 0)
+"""
+
+
+@pytest.mark.skipif(tuple(map(int, os.uname().release.split(".")[:2])) < (6, 7), reason="futex_wait() came with Linux 6.7")
+@pytest.mark.parametrize("source", ["bpf", "procfs"])
+@pytest.mark.parametrize("value, state", [(2, "lock"), (7, "unknown")])
+def test_the_value_says_what_futex_wait_waits_for(source, value, state):
+    """As with the other call: 2 is what contended locks have, 7 may be anything."""
+    process = subprocess.Popen(["python3", "-c", FUTEX_WAIT, str(value)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "waiting\n"
+    done = run("top", "-p", process.pid, "-c", "2", "-i", "300ms", "--format", "json", "--source", source)
+    process.kill()
+    process.communicate()
+    row = next(row for row in parse(done.stdout)[0][-1]["threads"] if row["tid"] == process.pid)
+    assert row["state"] == state and row["states_ns"][state] > 0.9 * row["observed_ns"], row
+
+
 def as_nobody(*arguments):
     done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", DWELL, *map(str, arguments)], capture_output=True, text=True, timeout=30)
     assert done.returncode == 0, done.stderr
@@ -263,6 +335,7 @@ def test_root_of_a_container_sees_what_its_programs_wait_for():
     assert thread["state"] == "sleep" and thread["states_ns"]["unknown"] == 0, thread
 
 
+@pytest.mark.measures
 def test_what_a_user_may_not_see_is_not_zero():
     """Of another user's thread /proc has CPU time and whether it runs; what it waits for is not measured."""
     process = subprocess.Popen(["sleep", "60"])

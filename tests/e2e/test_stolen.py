@@ -123,7 +123,8 @@ def test_the_first_turn_of_a_command_is_its_own():
     for _ in range(15):
         rows += [json.loads(line) for line in run("top", "--format", "jsonl", "--fields", "comm,observed,stolen", "--", "/bin/true").stdout.splitlines()]
     rows = [row for row in rows if row["comm"] == "true"]
-    stolen, observed = (sum(row[field] for row in rows) for field in ("stolen", "observed"))
+    # null where no hypervisor has ever taken time
+    stolen, observed = (sum(row[field] or 0 for row in rows) for field in ("stolen", "observed"))
     assert len(rows) == 15 and observed > 0
     machine_stolen, machine_busy = (now - then for now, then in zip(machine_ns(), before))
     if stolen > 0.25 * observed and machine_stolen > 0.1 * machine_busy:

@@ -111,6 +111,12 @@ def test_a_second_target_is_no_secret(words, said):
     assert (done.returncode, done.stderr) == (1, f"dwell top: no process named 'no-such-name' {said}\n")
 
 
+@pytest.mark.parametrize("command", ["top", "blocked", "profile", "record"])
+def test_who_gives_a_pid_as_a_name_reads_of_the_option(command):
+    done = run(command, "9999999")
+    assert (done.returncode, done.stderr) == (1, f"dwell {command}: no process named '9999999' (-p 9999999 is the process of that number; {ADVICE})\n")
+
+
 FORKS = r"""
 import os, sys, time
 open("/proc/self/comm", "w").write("forks-test")
@@ -448,6 +454,36 @@ def test_moved_into_the_cgroup_in_the_middle_of_an_interval(blame):
         group.rmdir()
 
 
+@pytest.mark.parametrize("by", ["--cgroup", "-p"])
+def test_the_cgroup_of_a_culprit_that_is_no_target(by):
+    """It has no row, but who harms a service is a question about services."""
+    mount = cgroup2_mount()
+    if not mount:
+        pytest.skip("cgroup v2 is not mounted")
+    groups = {name: mount / f"dwell-{name}-{os.getpid()}" for name in ("victim", "culprit")}
+    processes = {}
+    try:
+        for name, group in groups.items():
+            group.mkdir()
+            processes[name] = subprocess.Popen(["taskset", "-c", "0", "sh", "-c", "while :; do :; done"])
+            (group / "cgroup.procs").write_text(str(processes[name].pid))
+        background = Background(by, groups["victim"] if by == "--cgroup" else processes["victim"].pid, "-i", "500ms", "--blame")
+        for _ in range(20):
+            shares = background.interval()["blame"]
+            culprits = [share["culprit"] for share in shares if share["culprit"]["pid"] == processes["culprit"].pid]
+            if culprits:
+                break
+        assert {culprit["cgroup"] for culprit in culprits} == {f"/{groups['culprit'].name}"}, shares
+        background.end()
+    finally:
+        for process in processes.values():
+            process.kill()
+            process.wait()
+        for group in groups.values():
+            wait_until(lambda: not (group / "cgroup.procs").read_text())
+            group.rmdir()
+
+
 SYS_CLONE3 = 435
 CLONE_INTO_CGROUP = 0x200000000
 
@@ -467,6 +503,36 @@ def born_into(directory, *words):
     os.close(group)
     assert pid > 0, os.strerror(ctypes.get_errno())
     return pid
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("source", ["bpf", "procfs"])
+def test_made_again_the_cgroup_is_still_the_target(source):
+    """As a service's is at each start: its threads count from their birth on, not from the next snapshot on."""
+    mount = cgroup2_mount()
+    if not mount:
+        pytest.skip("cgroup v2 is not mounted")
+    group = mount / f"dwell-test-{os.getpid()}"
+    group.mkdir()
+    born = 0
+    try:
+        background = Background("--cgroup", group, "-i", "1s", "--source", source)
+        assert not background.interval()["threads"]
+        group.rmdir()
+        group.mkdir()
+        born_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        born = born_into(group, "sleep", "60")
+        interval = background.interval()
+        left_ns = interval["start_ns"] + interval["duration_ns"] - born_ns
+        assert [row["pid"] for row in interval["threads"]] == [born] and interval["quality"]["lost"] == 0
+        observed_ns = interval["threads"][0]["observed_ns"]
+        assert source != "bpf" or 0 < left_ns - 500e6 < observed_ns < left_ns + 50e6, (left_ns, observed_ns)
+        background.end()
+    finally:
+        if born:
+            os.kill(born, signal.SIGKILL)
+            os.waitpid(born, 0)
+        group.rmdir()
 
 
 @pytest.mark.parametrize("blame", ["--no-blame", "--blame"])
@@ -590,3 +656,15 @@ def test_proc_with_other_numbers_or_none(options, prepare, said, tmp_path):
     assert run("record", "-o", recording, "-d", "100ms", "-i", "50ms").returncode == 0
     for words in (["help"], ["--version"], ["report", recording], ["top", "--from", recording, "--format", "json"], ["compare", recording, recording]):
         assert in_namespaces(options, prepare, *words).returncode == run(*words).returncode, words
+
+
+def test_what_has_lost_its_parent_ends_with_the_command():
+    """In another session, and a child of another process by then; what the command has not started goes on."""
+    mark = f"86400.{os.getpid()}"
+    beside = subprocess.Popen(["sleep", f"{mark}1"])
+    done = run("top", "-c", "2", "-i", "300ms", "--", "sh", "-c", f"(setsid sleep {mark}2 & sleep {mark}3 &); sleep {mark}4")
+    assert done.returncode == 0, done.stderr
+    wait_until(lambda: subprocess.run(["pgrep", "-f", f"^sleep {mark}[2-4]"], stdout=subprocess.DEVNULL).returncode == 1)
+    assert beside.poll() is None
+    beside.kill()
+    beside.wait()

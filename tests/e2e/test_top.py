@@ -260,11 +260,15 @@ def test_interrupt_reaches_the_command():
 
 
 @pytest.mark.parametrize("waits, what", [("idle", "poll.register(os.pipe()[0])"), ("sleep", "pass")])
-def test_a_stopped_call_goes_on_as_what_it_was(waits, what):
+@pytest.mark.parametrize("stopped", ["before", "while it is watched"])
+def test_a_stopped_call_goes_on_as_what_it_was(waits, what, stopped):
     """After SIGCONT the kernel goes on with poll() as restart_syscall(): still waiting for work, or for the time alone."""
     script = f"import os, select; poll = select.poll(); {what}; poll.poll(100000)"
     process = subprocess.Popen(["python3", "-c", script])
-    background = Background("-p", process.pid, "-i", "50ms")
+    background = None
+
+    def call():
+        return pathlib.Path(f"/proc/{process.pid}/syscall").read_text().split()[0]
 
     def until(state):
         for _ in range(200):
@@ -274,7 +278,19 @@ def test_a_stopped_call_goes_on_as_what_it_was(waits, what):
         pytest.fail(f"never {state}: {row}")
 
     try:
+        if stopped == "before":
+            wait_until(lambda: "poll" in pathlib.Path(f"/proc/{process.pid}/wchan").read_text())
+            first = call()
+            process.send_signal(signal.SIGSTOP)
+            wait_until(lambda: "T" in pathlib.Path(f"/proc/{process.pid}/stat").read_text().split()[2])
+            process.send_signal(signal.SIGCONT)
+            wait_until(lambda: "poll" in pathlib.Path(f"/proc/{process.pid}/wchan").read_text())
+            if os.uname().machine == "x86_64":
+                assert call() != first
+        background = Background("-p", process.pid, "-i", "50ms")
         assert until(waits) == "poll"
+        if stopped == "before":
+            return
         process.send_signal(signal.SIGSTOP)
         assert until("stopped") == "signal"
         process.send_signal(signal.SIGCONT)
@@ -282,7 +298,74 @@ def test_a_stopped_call_goes_on_as_what_it_was(waits, what):
     finally:
         process.kill()
         process.wait()
-        background.end()
+        if background:
+            background.end()
+
+
+@pytest.mark.measures
+def test_the_first_interval_is_as_exact_as_the_others():
+    """It begins when dwell watches, and not when it was started: it is longer only where dwell had to wait, as it says."""
+    asked_ns, slack_ns = 300_000_000, 2_000_000
+    done = run("top", "-c", "4", "-i", "300ms", "--format", "json")
+    intervals, _ = parse(done.stdout)
+    assert len(intervals) == 4
+    for interval in intervals:
+        over = interval["duration_ns"] - asked_ns
+        if not interval["final"]:
+            assert interval["quality"]["overrun_ns"] == max(0, over)
+        # one that ended late takes from the next
+        assert over <= interval["self"]["runnable_ns"] + slack_ns, [each["duration_ns"] for each in intervals]
+    assert intervals[0]["duration_ns"] >= asked_ns - slack_ns
+
+
+@pytest.mark.measures
+def test_an_interval_in_which_dwell_was_stopped_says_how_much_longer_it_is():
+    background = Background("-i", "200ms")
+    background.interval()
+    background.process.send_signal(signal.SIGSTOP)
+    wait_until(lambda: pathlib.Path(f"/proc/{background.process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")
+    begin = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    time.sleep(1)
+    stopped_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC) - begin
+    background.process.send_signal(signal.SIGCONT)
+    intervals = [background.interval() for _ in range(3)]
+    background.end()
+    (late,) = [interval for interval in intervals if interval["start_ns"] <= begin and begin + stopped_ns <= interval["start_ns"] + interval["duration_ns"]]
+    assert late["quality"]["overrun_ns"] == late["duration_ns"] - 200_000_000 >= stopped_ns - 200_000_000
+    # which was no wait for a CPU
+    assert late["self"]["runnable_ns"] < stopped_ns / 2, late["self"]
+    assert all(interval["quality"]["overrun_ns"] < late["quality"]["overrun_ns"] / 2 for interval in intervals if interval is not late)
+
+
+#: It has the CPU for most of a second, then none of it, as often as it is asked to.
+IN_THE_WAY = """import sys, time
+for line in sys.stdin:
+    end = time.clock_gettime(time.CLOCK_THREAD_CPUTIME_ID) + 0.6
+    while time.clock_gettime(time.CLOCK_THREAD_CPUTIME_ID) < end:
+        pass
+    print(time.clock_gettime_ns(time.CLOCK_MONOTONIC), flush=True)
+"""
+
+
+@pytest.mark.measures
+def test_what_dwell_itself_waits_for_a_cpu_is_in_the_interval():
+    """Behind a real-time thread on its only CPU: the interval is late by what dwell waited."""
+    one = str(min(os.sched_getaffinity(0)))
+    with subprocess.Popen(["chrt", "-f", "90", "taskset", "-c", one, "/usr/bin/python3", "-c", IN_THE_WAY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as hog:
+        background = Background("-i", "100ms", prefix=["taskset", "-c", one])
+        background.interval()
+        hog.stdin.write("once\n")
+        hog.stdin.flush()
+        end_ns = int(hog.stdout.readline())
+        intervals = []
+        while not intervals or intervals[-1]["start_ns"] < end_ns:
+            intervals.append(background.interval())
+        hog.stdin.close()
+    background.end()
+    late = max(intervals, key=lambda interval: interval["quality"]["overrun_ns"])
+    waited, overrun = late["self"]["runnable_ns"], late["quality"]["overrun_ns"]
+    # it wanted a CPU from the end of the interval on, a tenth of a second after its begin
+    assert overrun > 300_000_000 and 0.9 * overrun < waited <= late["duration_ns"], (waited, late["duration_ns"])
 
 
 @pytest.mark.measures
@@ -430,7 +513,7 @@ def switches(interval):
 
 
 def test_nothing_is_lost_under_a_storm_of_switches():
-    # in front of the others: a load like this can keep anybody else from the CPU for many seconds
+    # in front of the others: a load like this can keep other threads from the CPU for many seconds
     background = Background("-i", "500ms", prefix=["chrt", "-f", "10"])
     background.interval()
     storm = subprocess.Popen([DWELL, "load", "--quiet", "--work", "futex-ping-pong", "--workers", "16", "-d", "60s"],

@@ -156,6 +156,7 @@ def together(request, tmp_path_factory):
         "waitpid",
         "semop",
         "stopped",
+        "restarted",
         "vfork",
         "short-lived",
     ],
@@ -188,7 +189,9 @@ def test_calls_that_wait(watch):
     if not EMULATED_EDGES_NS:
         listed = run("verify", "--list").stdout.splitlines()
         calls = {line.split()[0] for line in listed if "a call that waits" in line}
-        assert len(own) == len(calls) and {figures["name"] for figures in own} == calls
+        names = [figures["name"] for figures in own]
+        # io_uring's worker does not choose the name it has
+        assert len(names) == len(set(names)) and set(names) - {"iou-wrk"} == calls
     worker = next((thread for thread in threads.values() if thread["name"].startswith("iou-wrk-")), None)
     if any(figures["name"] == "io-uring" for figures in own):
         assert worker["states"]["ipc"] > 0.99 * sum(worker["states"].values()), worker

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`dwell verify`: it passes where dwell is right, and finds every mistake that dwell can be built with."""
+import errno
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import time
@@ -11,6 +13,7 @@ import pytest
 import schemas
 
 from conftest import BUILD, DWELL, run
+from hostile import BPF, refusing
 from test_truth import disk_path, swap_device  # noqa: F401
 from verdicts import disturbed
 
@@ -55,7 +58,7 @@ def test_dwell_is_right(tmp_path):
     assert result["culprits_right"] == result["culprits"] > 8, result
     assert result["shares_right"] == result["shares"] >= 5, result
     assert result["turns_right"] == result["turns_found"] == result["turns"] > 10 and not result["turns_false"], result
-    assert result["worst_error_percent"] <= 1 and result["p50_error_percent"] <= 0.05
+    assert result["worst_error_percent"] <= 1 and result["p99_error_percent"] <= 0.5 and result["p50_error_percent"] <= 0.05
     judged = {state["state"] for state in result["states"] if state["count"]}
     # null on a machine from which no hypervisor has ever taken time
     (row, *_) = json.loads(run("top", "-c", "1", "-i", "50ms", "--format", "json").stdout)["threads"]
@@ -73,7 +76,14 @@ def test_dwell_is_right(tmp_path):
 FAULTS = {
     "no on_switch": ("naps", None, ""),
     "no on_wakeup": ("naps,tcp", None, ""),
+    "no on_blame_waking": ("mutex", "mutex", "dwell blames unknown for"),
     "no on_fork": ("pipe-read", "pipe-read", "has not seen"),
+    # a worker of io_uring is made without a fork
+    "no on_wakeup_new": ("io-uring", "io-uring", "has not seen"),
+    "no on_migrate": ("moved", "moved", "dwell blames moved-other for"),
+    # its name comes from there
+    "no on_disk": ("direct", "direct", "dwell blames device for"),
+    # without on_leave only what ends within microseconds of the last snapshot is missing, in some runs, and not counted
     "read is for locks": ("pipe-read", "pipe-read", "lock is off by +"),
     "sleeps are for work": ("nanosleep", "nanosleep", "idle is off by +"),
     "futexes are locks": ("condition", "condition", "lock is off by +"),
@@ -162,6 +172,39 @@ def test_without_privileges():
     assert not done.stdout
 
 
+@pytest.mark.skipif(not BPF, reason="the number of bpf(2) is not known here")
+@pytest.mark.parametrize("code", [errno.EPERM, errno.ENOSYS])
+def test_root_without_bpf(code):
+    """As in a container: it has the rights, and a filter refuses the call."""
+    done = run("verify", "--quick", "--patterns", "nanosleep", preexec_fn=refusing(BPF, code))
+    assert done.returncode == 1 and not done.stdout, done.stdout
+    assert done.stderr == f"dwell verify: the kernel or a seccomp filter refuses bpf(): {os.strerror(code)}\n"
+
+
+@pytest.mark.measures
+@pytest.mark.skipif(not shutil.which("unshare"), reason="unshare is not installed")
+def test_in_a_pid_namespace():
+    """Threads have other numbers there, which they know themselves by; those of other namespaces have none."""
+    done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", DWELL, "verify", "--quick", "--format", "json",
+                           "--patterns", "nanosleep,pipe-read,mutex,short-lived,waitpid"], capture_output=True, text=True, timeout=200)  # fmt: skip
+    assert not done.stderr
+    result = json.loads(done.stdout)
+    assert not result["unseen"] and not result["failed"] and result["passed"] >= 3, why(result)
+    # whom a thread has waited for, too
+    assert result["culprits"] == result["culprits_right"] > 0, result
+
+
+def test_what_a_machine_leaves_open_is_no_error():
+    """It is inconclusive, and says how much that is: here by a limit that a busy machine would have, and any other."""
+    result, status = verify("--patterns", "nanosleep", "--limit", "0.0001")
+    (pattern,) = result["results"]
+    assert (result["verdict"], status, pattern["verdict"]) == ("inconclusive", 4, "inconclusive"), why(result)
+    (open_percent,) = re.fullmatch(r"nanosleep: the machine leaves ([\d.e-]+) % open", pattern["why"]).groups()
+    assert float(open_percent) > 0.0001 and not result["failed"] and not result["wrong_states"], result
+    page = run("verify", "--quick", "--patterns", "nanosleep", "--limit", "0.0001")
+    assert page.returncode == 4 and " % open" in page.stdout and "inconclusive" in page.stdout, page.stdout
+
+
 def test_no_room_for_a_file():
     """Patterns about disks are skipped with the reason; nothing passes for it."""
     result, status = verify("--directory", "/proc", "--patterns", "fsync,direct,nanosleep")
@@ -210,7 +253,8 @@ def test_interrupted():
     assert result["verdict"] == "inconclusive" and result["interrupted"]
     left = subprocess.run(["pgrep", "-f", "dwell verify --format json"], capture_output=True, text=True).stdout
     assert not left
-    assert not [name for name in os.listdir("/var/tmp") if name.startswith("dwell-verify-")]
+    files = [name for directory in ("/tmp", "/var/tmp") for name in os.listdir(directory)]
+    assert not [name for name in files if name.startswith("dwell-verify-")]
 
 
 PEERS = ["dwell", "schedstat", "taskstats", "perf sched timehist", "runqlat", "offcputime"]
@@ -227,6 +271,13 @@ def test_peers():
     assert all(peer["count"] and peer["threads"] for peer in peers.values()), peers
     # nothing hides the spinners, which no reading of counters is needed for
     assert all(peer["p50_percent"] < 50 for peer in peers.values()), peers
+    # each kind of time alone, and all of them
+    for peer in peers.values():
+        kinds = [each["time"] for each in peer["times"]]
+        assert kinds == {"run queue": ["run queue"], "off-CPU": ["off-CPU"]}.get(peer["measures"], ["CPU", "run queue", "blocked"]), peer
+        assert sum(each["count"] for each in peer["times"]) == peer["count"]
+        worst = max(each["worst_percent"] for each in peer["times"] if each["count"])
+        assert worst == peer["worst_percent"], peer
     page = run("verify", "--peers", "--quick", "--patterns", "naps").stdout
     assert all(f"\n{name} " in page for name in PEERS), page
 

@@ -9,6 +9,9 @@ is *flaky*: it passed, and is named at the end.
 
 A test that does not end within LIMIT_S fails, whatever the machine did, and what it has started is killed.
 
+Past DWELL_DEADLINE (seconds of CLOCK_MONOTONIC) the machine is too slow for a judgement in time: nothing is repeated because of a disturbance,
+and what measures is inconclusive without a run.
+
 DWELL_RESULTS names a file that gets a line of JSON for each test; `tests/run` sums them up. DWELL_REPEATS=0: what failed on a disturbed
 machine is inconclusive at once; `tests/run` repeats it later.
 """
@@ -38,6 +41,7 @@ WAIT_ALL_S = 240  # in a whole run, at most
 LIMIT_S = int(os.environ.get("DWELL_LIMIT", "900"))  # of an attempt: the longest takes 350 where a third of the machine is stolen
 AGAIN_S = 20  # its end hangs, too
 REPEAT_ALL_S = 600  # of attempts after a test's first, in a whole run: a machine that is never quiet is not worth more
+DEADLINE_S = float(os.environ.get("DWELL_DEADLINE", "inf"))
 
 
 class Inconclusive(pytest.skip.Exception):
@@ -164,6 +168,10 @@ def limited():
         signal.signal(signal.SIGALRM, before)
 
 
+def is_late():
+    return time.monotonic() > DEADLINE_S
+
+
 class Verdicts:
     def __init__(self):
         self.waited, self.repeated, self.results = 0.0, 0.0, os.environ.get("DWELL_RESULTS")
@@ -192,6 +200,8 @@ class Verdicts:
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         item.stash[BEGAN] = time.monotonic(), cpu_seconds()
         failures, undisturbed = 0, 0
+        if measures and is_late():
+            item.add_marker(pytest.mark.skip(reason="inconclusive: no time is left"))
         while True:
             window, began = Window(), time.monotonic()
             SAID.clear()
@@ -206,7 +216,7 @@ class Verdicts:
                 break
             failures += 1
             undisturbed += not disturbance
-            if undisturbed > 1 or failures > REPEATS or (disturbance and self.repeated > REPEAT_ALL_S):
+            if undisturbed > 1 or failures > REPEATS or (disturbance and (self.repeated > REPEAT_ALL_S or is_late())):
                 break
             if disturbance:
                 self.wait_for_quiet()

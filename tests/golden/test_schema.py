@@ -34,6 +34,7 @@ COMMANDS = {
     "doctor": ["doctor"],
     "profile": ["profile", "--from", "stacks.dwell"],
     "profile --by thread": ["profile", "--from", "stacks.dwell", "--by", "thread"],
+    "profile of short threads": ["profile", "--from", "short.dwell", "--by", "thread"],
 }
 
 
@@ -92,6 +93,7 @@ TABLES = {
     "top": ["threads"], "top --by process": ["processes"], "top --by cgroup": ["cgroups"], "report": ["threads"],
     "blocked": ["hotspots"], "compare blocked": ["hotspots"], "compare load": ["groups", "metrics"], "doctor": ["checks"],
     "compare threads": ["rows"], "profile": ["functions"], "profile --by thread": ["functions"],
+    "profile of short threads": ["functions"],
 }  # fmt: skip
 
 

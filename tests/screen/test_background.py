@@ -4,9 +4,11 @@ import contextlib
 import fcntl
 import os
 import pty
+import resource
 import select
 import signal
 import struct
+import subprocess
 import termios
 import time
 
@@ -57,8 +59,8 @@ class Pty:
     def status(self):
         """Reads to the end; the exit status."""
         with contextlib.suppress(OSError):
-            while os.read(self.file, 65536):
-                pass
+            while more := os.read(self.file, 65536):
+                self.seen += more
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
     def close(self):
@@ -128,6 +130,62 @@ def test_what_is_typed_meanwhile_is_harmless(opened):
     terminal.write(b"jj\x1b[B" + WHITE + b"k" + VT220)
     assert DARK_USER not in terminal.wait(b"encoder-1", LIGHT_USER, b"end of the recording")
     quits(terminal)
+
+
+@pytest.mark.parametrize(
+    "term, said",
+    [
+        ("xterm-nosuch", b"terminfo does not know the terminal 'xterm-nosuch' (TERM): tables are printed "),
+        ("", b"TERM is not set: tables are printed "),
+        # who says so wants tables
+        ("dumb", None),
+    ],
+)
+def test_a_kind_of_terminal_that_is_not_known(opened, term, said):
+    terminal = opened(TERM=term)
+    assert terminal.status() == 0
+    assert b"encoder-1" in terminal.seen and b"\x1b[?1049h" not in terminal.seen
+    lines = [line for line in terminal.seen.split(b"\r\n") if b"TERM" in line]
+    if said is None:
+        assert not lines
+    else:
+        (line,) = lines
+        assert line.startswith(b"dwell top: " + said) and line.endswith(b"; try TERM=xterm-256color")
+
+
+def test_without_a_terminal_its_kind_does_not_matter():
+    for term in "xterm-nosuch", "":
+        done = subprocess.run(
+            [DWELL, "top", "--from", RECORDING],
+            stdin=subprocess.DEVNULL, capture_output=True, env=dict(os.environ, TERM=term),
+        )  # fmt: skip
+        assert done.returncode == 0 and b"encoder-1" in done.stdout and not done.stderr
+
+
+@pytest.mark.parametrize("how", ["key", "SIGSEGV", "SIGABRT"])
+def test_a_crash_ends_what_the_screen_began(opened, how):
+    terminal = opened("--theme", "dark")
+    begun = terminal.wait(b"encoder-1", b"end of the recording")
+    assert b"\x1b[?1006;1000h" in begun and b"\x1b[?1049h" in begun
+    number = signal.SIGQUIT if how == "key" else getattr(signal, how)
+    resource.prlimit(terminal.pid, resource.RLIMIT_CORE, (0, 0))
+    if how == "key":
+        terminal.write(b"\x1c")
+    else:
+        os.kill(terminal.pid, number)
+    # the mouse, the end of lines, the cursor, its keys, and the other screen
+    seen = terminal.wait(b"\x1b[?1006;1000l", b"\x1b[?1049l")[len(begun) :]
+    assert all(part in seen for part in (b"\x1b[?7h", b"\x1b[?12l\x1b[?25h", b"\x1b[?1l", b"\x1b[?1006;1000l"))
+    assert terminal.status() == -number
+
+
+def test_a_crash_where_terminfo_does_not_say_how_the_mouse_ends(opened):
+    terminal = opened("--theme", "dark", TERM="screen-256color")
+    begun = terminal.wait(b"encoder-1", b"end of the recording")
+    resource.prlimit(terminal.pid, resource.RLIMIT_CORE, (0, 0))
+    terminal.write(b"\x1c")
+    assert b"\x1b[?1000h" in begun and b"\x1b[?1000l" in terminal.wait(b"\x1b[?1049l")[len(begun) :]
+    assert terminal.status() == -signal.SIGQUIT
 
 
 def test_an_answer_that_comes_late_is_no_key(at_end):

@@ -2,6 +2,7 @@
 """The screen of `dwell blocked` on a recording."""
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -73,6 +74,21 @@ def test_groups(blocked):
     screen.wait("HOTSPOTS by function")
 
 
+@pytest.mark.parametrize("columns, rows", [(60, 12), (120, 24)])
+def test_who_took_the_workers_cpu(terminal, columns, rows):
+    """Of a recording with --blame: the share of all workers' time, and by whom, as far as the line has room."""
+    screen = terminal(command=f"{DWELL} blocked --from {TOP / 'tests' / 'golden' / 'starved.dwell'}", columns=columns, rows=rows)
+    text = screen.wait("STARVED", "WORKERS")
+    (line,) = [line for line in text.splitlines() if line.startswith("STARVED")]
+    assert re.match(r"STARVED 48\.\d % of worker time, 1\.05s, by: chrt ", line), line
+    compare(f"blocked-starved-{columns}x{rows}", text)
+
+
+def test_nothing_is_said_of_who_took_no_cpu(blocked):
+    """Without --blame it is not known."""
+    assert "STARVED" not in blocked(columns=120).text()
+
+
 def of_tasks(terminal, recording, **options):
     """By `g`, behind the hotspots by type of task."""
     screen = terminal(command=f"{DWELL} blocked --from {TOP / 'tests' / 'golden' / recording}", **options)
@@ -131,7 +147,7 @@ def test_all_about_a_hotspot(blocked):
 def test_all_about_a_worker(blocked):
     screen = blocked(columns=140, rows=70)
     screen.keys("Tab", "Enter")
-    compare("blocked-worker", screen.wait("STUCK for", "STACK now", "wait_for_printer", "found by", "idle"))
+    compare("blocked-worker", screen.wait("STUCK for", "STACK now", "wait_for_printer", "known as a worker by", "idle"))
     screen.keys("Enter", "Down", "Enter")
     screen.wait("worker ", absent=("STACK now",))
 
@@ -139,7 +155,7 @@ def test_all_about_a_worker(blocked):
 def test_search(blocked):
     screen = blocked()
     screen.keys("/", *"refresh", "Enter")
-    screen.wait("nothing matches the filter", "search: refresh")  # the waker's stack is not the hotspot's
+    screen.wait("nothing matches the search", "search: refresh")  # the waker's stack is not the hotspot's
     screen.keys("c")
     screen.wait("compute_report", absent=("search:",))
     screen.keys("/", *"DISK")
@@ -254,3 +270,45 @@ def test_what_is_not_judged_is_named(terminal):
             screen.wait("no worker has been seen yet", f"not judged: python3 {spinner.pid}, which used 100 % of the process's CPU time")
         finally:
             spinner.kill()
+
+
+STUCK = """
+import asyncio, sys, time
+async def main():
+    asyncio.get_running_loop().add_reader(0, lambda: time.sleep(30))
+    while True:
+        await asyncio.sleep(0.05)
+asyncio.run(main())
+"""
+
+
+def test_who_has_not_come_back_is_not_healthy(terminal):
+    """Also before the first stall has ended."""
+    with subprocess.Popen([sys.executable, "-c", STUCK], stdin=subprocess.PIPE) as process:
+        try:
+            screen = terminal(command=f"{DWELL} blocked -p {process.pid}", columns=120)
+            screen.wait("HEALTH  good")
+            screen.keys("Enter")
+            screen.wait("no stall is selected")
+            process.stdin.write(b"x")
+            process.stdin.flush()
+            screen.wait("HEALTH  blocked: no stall has ended yet", "STUCK NOW: 1 of 1 worker", absent=("good",))
+        finally:
+            process.kill()
+
+
+def test_what_to_do_about_nameless_code_is_there_to_its_end(terminal, tmp_path):
+    """Where its line is longer than the terminal's."""
+    if not shutil.which("node"):
+        pytest.skip("node is not installed")
+    script = tmp_path / "it.js"
+    script.write_text("function spins(until) { while (Date.now() < until); }\nconsole.log('ready'); setInterval(() => spins(Date.now() + 30), 50);\n")
+    with subprocess.Popen(["node", script], stdout=subprocess.PIPE) as process:
+        try:
+            process.stdout.readline()
+            screen = terminal(command=f"{DWELL} blocked -p {process.pid}", columns=80, rows=50)
+            screen.wait("STALLS", "cpu")
+            screen.keys("Enter")
+            screen.wait("STACK of the longest", "DOTNET_PerfMapEnabled=1.")
+        finally:
+            process.kill()

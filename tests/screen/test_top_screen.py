@@ -97,7 +97,7 @@ def test_enter_shows_blame_before_the_past(with_blame):
 
 @pytest.mark.parametrize("columns, rows", [(80, 24), (132, 43), (60, 12), (250, 60), (20, 8)])
 def test_sizes(at_end, columns, rows):
-    compare(f"top-{columns}x{rows}", at_end(columns=columns, rows=rows).wait("enc"))
+    compare(f"top-{columns}x{rows}", at_end(columns=columns, rows=rows).wait("26376"))
 
 
 def test_groups(at_end):
@@ -115,7 +115,7 @@ def test_groups(at_end):
 def test_inspector(at_end):
     screen = at_end(columns=140, rows=40)
     screen.keys("\\", "w", "a", "l", "Enter", "Enter")
-    compare("inspector", screen.wait("wal-sync", "taskstats, version", "reasons", "waits for a CPU"))
+    compare("inspector", screen.wait("wal-sync", ", since start ", "reasons", "waits for a CPU"))
     screen.keys("Escape")
     screen.wait("TID", "filter: wal")
     screen.keys("Escape")
@@ -125,11 +125,11 @@ def test_inspector(at_end):
 def test_inspector_scrolls(at_end):
     screen = at_end(columns=100, rows=24)
     screen.keys("Enter")
-    screen.wait("state        in all intervals", "more lines (PgDn)", absent=("storage read",))
+    screen.wait("this interval", "more lines (PgDn)", absent=("storage read",))
     screen.keys(*["NPage"] * 6)
     screen.wait("encoder-1", "storage read", absent=("more lines",))
     screen.keys(*["PPage"] * 6)
-    screen.wait("state        in all intervals", "more lines (PgDn)")
+    screen.wait("this interval", "more lines (PgDn)")
 
 
 def first_line(screen):
@@ -223,6 +223,29 @@ def test_settings(at_end, tmp_path):
     # what is said on the command line counts
     text = at_end(command=f"{DWELL} top --from {RECORDING} --by thread --sort tid", HOME=str(tmp_path), XDG_CONFIG_HOME="").text()
     assert "COMM" in text and "TID" in text and "by tid" in text
+
+
+def test_the_direction_of_the_order_is_a_setting(at_end, tmp_path):
+    screen = at_end(HOME=str(tmp_path), XDG_CONFIG_HOME="")
+    screen.keys("s", "r", "W")
+    screen.wait("kept in ", "▴RUNQ")
+    assert 'reverse = "true"' in (tmp_path / ".config" / "dwell" / "config").read_text()
+    screen = at_end(HOME=str(tmp_path), XDG_CONFIG_HOME="")
+    screen.wait("▴RUNQ", "by runnable (reversed)")
+    # it is that of this order alone
+    other = at_end(command=f"{DWELL} top --from {RECORDING} --sort tid", HOME=str(tmp_path), XDG_CONFIG_HOME="")
+    other.wait("by tid", absent=("(reversed)",))
+    screen.keys("r", "W")
+    screen.wait("kept in ", "▾RUNQ")
+    assert 'reverse = "false"' in (tmp_path / ".config" / "dwell" / "config").read_text()
+
+
+def test_f2_writes_no_settings(at_end, tmp_path):
+    """It opens a menu elsewhere."""
+    screen = at_end(HOME=str(tmp_path), XDG_CONFIG_HOME="")
+    screen.keys("F2", "s")
+    screen.wait("▾RUNQ", absent=("kept in ",))
+    assert not list(tmp_path.iterdir())
 
 
 def test_settings_with_mistakes(terminal, tmp_path):
@@ -401,6 +424,22 @@ def test_colours(at_end):
     assert re.search(r"\x1b\[3[0-7]m", eight) and "\x1b[38;5;" not in eight
 
 
+@pytest.mark.parametrize("term, theme, look", [
+    ("screen-256color", "dark", "1;38;5;214"), ("screen-256color", "light", "1;38;5;160"),
+    *((term, theme, "1;4;7") for term in ("xterm-16color", "screen") for theme in ("dark", "light", "mono")),
+])  # fmt: skip
+def test_warnings_look_like_no_state(at_end, term, theme, look):
+    """With few colours each belongs to a state: a warning has attributes instead."""
+    if not any(pathlib.Path(base, term[0], term).exists() for base in ("/usr/share/terminfo", "/lib/terminfo")):
+        pytest.skip(f"no terminfo of {term}")
+    screen = at_end(command=f"{DWELL} top --from {RECORDING} --theme {theme}", TERM=term).text("-e")
+    (before, *_) = screen.split("PAUSED")
+    # tmux writes what changes; in 256 colours, the attributes and then the colour
+    found = re.findall(r"\x1b\[([\d;]*)m", before)
+    style = ";".join(found[max(i for i, codes in enumerate(found) if codes.split(";")[0] in ("", "0", "1")) :])
+    assert style.removeprefix("0;") == look, screen.split("\n")[0]
+
+
 def test_ascii(at_end):
     compare("ascii", at_end(LC_ALL="C").wait("encoder-1"))
 
@@ -469,3 +508,23 @@ def test_unusable_terminals(terminal):
     # not asked for, it is not used
     screen = terminal(command=f"{DWELL} top --from {RECORDING} < /dev/null | tail -4")
     screen.wait("event-loop", "ended with 0")
+
+
+def test_ctrl_l_draws_over_what_others_wrote(at_end):
+    screen = at_end()
+    tty = screen.tmux("display-message", "-p", "#{pane_tty}").strip()
+    with open(tty, "w", encoding="utf-8") as other:
+        other.write("\033[3;1Hgarbage from elsewhere")
+    screen.wait("garbage from elsewhere")
+    screen.keys("C-l")
+    screen.wait("encoder-1", absent=("garbage",))
+
+
+def test_the_selection_stays_when_rows_are_grouped(at_end):
+    """`t`: on the process of the thread, and `f` follows no other."""
+    screen = at_end(columns=120)
+    screen.keys("/")
+    screen.keys("w", "a", "l", "Enter", "f", "t")
+    screen.wait("── 26375 workload", "following")
+    screen.keys("t", "t", "t")
+    screen.wait("of process 26375")

@@ -66,6 +66,7 @@ static void end(struct worker *worker)
 const struct work_type work_affinity_churn = {
 	.name = "affinity-churn",
 	.summary = "moves itself from CPU to CPU",
+	.flags = WORK_WAITS,
 	.params = params,
 	.params_bytes = sizeof(struct affinity_churn),
 	.units = units,

@@ -27,6 +27,7 @@ static void iterate(struct worker *worker)
 const struct work_type work_bursty = {
 	.name = "bursty",
 	.summary = "computes in bursts, and sleeps in between",
+	.flags = WORK_WAITS,
 	.params = params,
 	.params_bytes = sizeof(struct bursty),
 	.units_each = UNITS,

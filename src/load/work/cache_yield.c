@@ -34,6 +34,7 @@ static void iterate(struct worker *worker)
 const struct work_type work_cache_yield = {
 	.name = "cache-yield",
 	.summary = "goes through memory, then yields",
+	.flags = WORK_WAITS,
 	.params = params,
 	.params_bytes = sizeof(struct cache_yield),
 	.units_each = UNITS,

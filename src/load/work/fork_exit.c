@@ -14,7 +14,7 @@ static void iterate(struct worker *worker)
 const struct work_type work_fork_exit = {
 	.name = "fork-exit",
 	.summary = "forks children that exit at once",
-	.flags = WORK_FORKS,
+	.flags = WORK_FORKS | WORK_WAITS,
 	.units_each = 1,
 	.iterate = iterate,
 };

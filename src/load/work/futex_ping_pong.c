@@ -39,6 +39,7 @@ static void iterate(struct worker *worker)
 const struct work_type work_futex_ping_pong = {
 	.name = "futex-ping-pong",
 	.summary = "pairs hand a futex word over",
+	.flags = WORK_WAITS,
 	.params = params,
 	.params_bytes = sizeof(struct futex_ping_pong),
 	.team = 2,

@@ -49,6 +49,7 @@ static void iterate(struct worker *worker)
 const struct work_type work_idle_churn = {
 	.name = "idle-churn",
 	.summary = "short bursts and short sleeps",
+	.flags = WORK_WAITS,
 	.params = params,
 	.params_bytes = sizeof(struct idle_churn),
 	.begin = begin,

@@ -36,6 +36,7 @@ static void iterate(struct worker *worker)
 const struct work_type work_irq_wake = {
 	.name = "irq-wake",
 	.summary = "pairs: one is woken by the frames that the other sends",
+	.flags = WORK_WAITS,
 	.params = net_frames_params,
 	.params_bytes = sizeof(struct net_frames),
 	.team = 2,

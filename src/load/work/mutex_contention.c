@@ -46,6 +46,7 @@ static void iterate(struct worker *worker)
 const struct work_type work_mutex_contention = {
 	.name = "mutex-contention",
 	.summary = "several contend for a lock",
+	.flags = WORK_WAITS,
 	.params = params,
 	.params_bytes = sizeof(struct mutex_contention),
 	.team_size = team_size,

@@ -46,6 +46,7 @@ static void end(struct worker *worker)
 const struct work_type work_nice_sweep = {
 	.name = "nice-sweep",
 	.summary = "goes through the nice values",
+	.flags = WORK_WAITS,
 	.units_each = UNITS,
 	.begin = begin,
 	.iterate = iterate,

@@ -130,6 +130,7 @@ static void end(struct worker *worker)
 const struct work_type work_numa_working_set_sweep = {
 	.name = "numa-working-set-sweep",
 	.summary = "memory that moves from NUMA node to NUMA node",
+	.flags = WORK_WAITS,
 	.params = params,
 	.params_bytes = sizeof(struct numa_working_set_sweep),
 	.check = check,

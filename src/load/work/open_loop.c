@@ -78,6 +78,7 @@ static void end(struct worker *worker)
 const struct work_type work_open_loop = {
 	.name = "open-loop",
 	.summary = "requests that do not wait for each other: a load of that size",
+	.flags = WORK_WAITS,
 	.params = params,
 	.params_bytes = sizeof(struct open_loop),
 	.check = check,

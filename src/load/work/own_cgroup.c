@@ -44,7 +44,7 @@ char *own_cgroup(struct worker *worker)
 	char *home;
 
 	if (worker->tid != getpid()) {
-		worker_fail(worker, "cgroups are of processes: it cannot be done by a thread");
+		worker_fail(worker, "a cgroup holds whole processes: a thread cannot do this");
 		return NULL;
 	}
 	home = find_home();

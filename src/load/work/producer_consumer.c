@@ -174,6 +174,7 @@ static void iterate(struct worker *worker)
 const struct work_type work_producer_consumer = {
 	.name = "producer-consumer",
 	.summary = "some put items into a queue, others work on them",
+	.flags = WORK_WAITS,
 	.params = params,
 	.params_bytes = sizeof(struct producer_consumer),
 	.team_size = team_size,

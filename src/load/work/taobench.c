@@ -287,6 +287,7 @@ static void end(struct worker *worker)
 const struct work_type work_taobench = {
 	.name = "taobench",
 	.summary = "clients of a cache, and a slow path for what is not in it",
+	.flags = WORK_WAITS,
 	.params = params,
 	.params_bytes = sizeof(struct taobench),
 	.team_size = team_size,

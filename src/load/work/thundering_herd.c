@@ -55,6 +55,7 @@ static void iterate(struct worker *worker)
 const struct work_type work_thundering_herd = {
 	.name = "thundering-herd",
 	.summary = "many sleep, and are woken at once",
+	.flags = WORK_WAITS,
 	.params = params,
 	.params_bytes = sizeof(struct thundering_herd),
 	.team_size = team_size,

@@ -52,6 +52,7 @@ static void end(struct worker *worker)
 const struct work_type work_timer_latency = {
 	.name = "timer-latency",
 	.summary = "how late timers wake it",
+	.flags = WORK_WAITS,
 	.params = params,
 	.params_bytes = sizeof(struct timer_latency),
 	.units_each = UNITS,

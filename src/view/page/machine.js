@@ -266,10 +266,13 @@ function pause() {
 }
 
 function escape() {
+  const typing = document.activeElement === get('filter');
+  if (typing) get('filter').blur();
   if (filtering) {
     get('filter').value = filtering = '';
     render();
-  } else if (selection) {
+  } else if (typing) return;
+  else if (selection) {
     selection = anchor = null;
     drawOverlay();
   } else if (zoom) zoomTo(null);
@@ -286,6 +289,19 @@ onkeydown = event => {
   event.preventDefault();
   actions[event.key]();
 };
+
+// What is drawn again is made again: a button that is pressed would get no click, and what is selected would not be any
+// more. So they hold it up, for as long as a person needs.
+const HELD_MS = 10000;
+let pressedAt = -Infinity, selectedAt = -Infinity;
+const isHeld = () => performance.now() < (getSelection().isCollapsed ? pressedAt : Math.max(pressedAt, selectedAt)) + HELD_MS;
+function holdWhilePressed() {
+  const press = () => { pressedAt = performance.now(); }, release = () => { pressedAt = -Infinity; };
+  addEventListener('pointerdown', press, true);
+  addEventListener('keydown', event => event.key === ' ' && press(), true);
+  for (const end of ['pointerup', 'pointercancel', 'keyup', 'blur']) addEventListener(end, release);
+  document.addEventListener('selectionchange', () => { selectedAt = performance.now(); });
+}
 
 // Asks again and again; what goes wrong is shown, and tried again.
 async function poll() {
@@ -309,7 +325,7 @@ async function poll() {
   }
   clearTimeout(timer);
   timer = setTimeout(poll, pause_ms);
-  if (anchor === null) render();
+  if (anchor === null && !isHeld()) render();
 }
 
 // Which of the server's lengths of periods: the shortest that go back so far.
@@ -398,6 +414,7 @@ function controls() {
 get('page').hidden = false;
 readColours();
 controls();
+holdWhilePressed();
 if (own) {
   ownSource = readPage(own);
   show(ownSource, true);

@@ -8,6 +8,7 @@ const ACTIVE = ['user', 'kernel', 'runnable', 'stolen', 'irq', 'disk', 'lock', '
 const LOST = ['runnable', 'stolen', 'irq', 'disk', 'net', 'ipc', 'lock', 'swap', 'unknown'];
 const CULPRITS = { steal: 'the hypervisor', irq: 'interrupts', throttle: 'a CPU limit', idle: 'a CPU that had to wake up', timer: 'a timer', device: 'a disk or the network', others: 'others', unknown: 'unknown' };
 const OTHERS = '\0others'; // no process has that name
+const UNKNOWN = 'unknown'; // of threads whose cgroup, or name, is not known
 const activeOf = states => ACTIVE.reduce((sum, state) => sum + (states[state] || 0), 0);
 const nameOf = group => group === OTHERS ? 'all others' : group;
 const culpritOf = loss => loss.kind === 'thread' ? nameOf(loss.culprit) : CULPRITS[loss.kind] || loss.kind;

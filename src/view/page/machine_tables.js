@@ -121,10 +121,12 @@ function groupsTable(total, shown, matches) {
 function blameTable(total, matches) {
   const rows = [...total.blame.values()].filter(row => chosen ? row.victim === chosen || row.culprit === chosen : matches(nameOf(row.victim)) || matches(culpritOf(row)));
   const all = rows.reduce((sum, row) => sum + row.ns, 0), longest = Math.max(...rows.map(row => row.ns), 0);
+  // of a culprit whose group is not known there is nothing to show
+  const isGroup = name => total.groups.has(name) || (total.groups.has(OTHERS) && name !== UNKNOWN);
   table('blame', [
     { key: 'victim', words: 'Who waited', text: true, value: row => nameOf(row.victim), cell: (row, cell) => nameCell(row.victim, cell, 'victim ' + row.key) },
     { key: 'state', words: 'State', text: true, value: row => row.state || '', cell: (row, cell) => stateCell(row.state, cell) },
-    { key: 'culprit', words: 'Because of', text: true, value: culpritOf, cell: (row, cell) => row.kind === 'thread' ? nameCell(row.culprit, cell, 'culprit ' + row.key) : (cell.append(culpritOf(row)), cell.classList.add('dim')) },
+    { key: 'culprit', words: 'Because of', text: true, value: culpritOf, cell: (row, cell) => row.kind === 'thread' && isGroup(row.culprit) ? nameCell(row.culprit, cell, 'culprit ' + row.key) : (cell.append(culpritOf(row)), cell.classList.add('dim')) },
     { key: 'ns', words: 'Lost/s', help: 'time lost per second', value: row => row.ns, cell: (row, cell) => cell.append(duration(row.ns / total.ns * 1e9)) },
     { key: 'share', words: '%', wide: true, value: row => row.ns, cell: (row, cell) => cell.append(all ? percent(row.ns / all) : '-') },
     { key: 'size', words: '', wide: true, text: true, value: row => row.ns, cell: (row, cell) => {

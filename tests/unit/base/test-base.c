@@ -118,10 +118,18 @@ CASE(moments_are_read)
 		{"10m", -600},
 		{"1.5h", -5400},
 		{"2027-01-01", 34 * 86400 + 32070},
+		/* of other programs */
+		{"2026-11-27T13:05:30.250Z", -3600},
+		{"2026-11-27T16:05:30+02:00", 0},
+		{"2026-11-27 09:05:30-0500", 0},
+		{"14:05Z", -30},
+		{"14:05:31Z", 1 - 86400},
+		{"01:00+02:00", -54330},
 	};
-	static const char *const bad[] = {"",		"25:00",     "14:05Z", "2026-11-27 14:05 x",
-					  "2026-13-01", "yesterday", "-10m",   "0",
-					  "1969-01-01"};
+	static const char *const bad[] = {
+		"",	     "25:00",	"14:05z",  "2026-11-27 14:05 x", "2026-13-01",
+		"yesterday", "-10m",	"0",	   "1969-01-01",	 "14:05.5",
+		"14:05:1.",  "14:05 Z", "14:05+2x"};
 	struct moment moment;
 	struct error error;
 
@@ -219,14 +227,38 @@ CASE(percentiles_of_a_histogram)
 	/* never more than the largest that was counted */
 	assert_int_equal(histogram_percentile(buckets, 32, 1.0, 1100000), 1100000);
 	assert_int_equal(histogram_percentile(buckets, 32, 0.5, 1030), 1030);
+	/* of less than 100 the 99th percentile is the largest */
+	buckets[10] = 97;
+	assert_int_equal(histogram_percentile(buckets, 32, 0.99, 2000000), 2000000);
+}
+
+CASE(lines_of_text_are_tame)
+{
+	char longer[3000];
+	struct output out;
+
+	memset(longer, 'x', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	assert_int_equal(output_init(&out, -1), 0);
+	text_line(&out, 4, "%s on %s", "\033[7m", "a\nb");
+	assert_int_equal(out.used, strlen("?[7m on a?b\n"));
+	assert_memory_equal(out.buffer, "?[7m on a?b\n", out.used);
+	text_line(&out, 0, "%s", longer);
+	assert_int_equal(out.used, strlen("?[7m on a?b\n") + sizeof(longer));
+	output_release(&out);
 }
 
 CASE(percentiles_of_one_value)
 {
-	uint32_t buckets[32] = {[0] = 1};
+	uint32_t buckets[32] = {[0] = 1}, higher[32] = {[3] = 1}, highest[4] = {[3] = 1};
 
 	assert_int_equal(histogram_percentile(buckets, 32, 0.99, 0), 0);
-	assert_in_range(histogram_percentile(buckets, 32, 0.01, 9), 0, 1);
+	assert_int_equal(histogram_percentile(higher, 32, 0.01, 9), 9);
+	assert_int_equal(histogram_percentile(highest, 4, 0.01, 90), 90);
+	/* a longest that goes on is none of those that were counted */
+	assert_in_range(histogram_percentile(buckets, 32, 0.99, 5000000000), 0, 1);
+	/* and where the largest is not known */
+	assert_in_range(histogram_percentile(buckets, 32, 0.01, UINT64_MAX), 0, 1);
 }
 
 static const char *written(const struct output *out)
@@ -710,6 +742,7 @@ int main(void)
 		cmocka_unit_test(sizes_are_powers_of_1024),
 		cmocka_unit_test(durations_are_written_in_six_columns),
 		cmocka_unit_test(percentiles_of_a_histogram),
+		cmocka_unit_test(lines_of_text_are_tame),
 		cmocka_unit_test(percentiles_of_one_value),
 		cmocka_unit_test(json_has_its_commas),
 		cmocka_unit_test(hostile_names_cannot_break_json),

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <math.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,10 +13,12 @@
 #include "base/duration.h"
 #include "bpf/config.h"
 #include "capture/child.h"
+#include "capture/cpu_samples.h"
 #include "capture/kept_threads.h"
 #include "capture/kernel_waits.h"
 #include "capture/lock_holders.h"
 #include "capture/own_proc.h"
+#include "capture/proc_threads.h"
 #include "capture/span_seeds.h"
 #include "capture/syscalls.h"
 #include "capture/target.h"
@@ -161,6 +164,43 @@ CASE(the_end_of_targets_is_noticed)
 	assert_int_equal(targets_alive(&targets), 0);
 }
 
+static size_t listed(const struct targets *targets)
+{
+	struct proc_threads threads = {0};
+	size_t count;
+
+	assert_int_equal(proc_threads_list(&threads, targets, false), 0);
+	count = threads.count;
+	proc_threads_release(&threads);
+	return count;
+}
+
+CASE(who_has_an_ended_target_s_number_is_no_target)
+{
+	for (int way = 0; way < 3; way++) {
+		cleanup_targets struct targets targets = {0};
+		struct error error = {""};
+		pid_t child = fork();
+		char id[32];
+
+		if (child == 0) {
+			pause();
+			_exit(0);
+		}
+		snprintf(id, sizeof(id), "%d", child);
+		assert_int_equal(targets_parse(&targets, id,
+					       way == 1 ? TARGET_THREAD : TARGET_PROCESS, &error),
+				 0);
+		targets.children = way == 2;
+		assert_int_equal(listed(&targets), 1);
+		/* as if it were our number now */
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+		targets.items[0].id = (uint32_t)getpid();
+		assert_int_equal(listed(&targets), 0);
+	}
+}
+
 CASE(unknown_names_and_cgroups_are_refused)
 {
 	cleanup_targets struct targets targets = {0};
@@ -234,6 +274,10 @@ CASE(names_of_functions_distinguish_locks_from_parking)
 		{"_ZN11parking_lot9raw_mutex8RawMutex9lock_slow17h0123456789abcdefE", SITE_LOCK},
 		{"_ZN16parking_lot_core11parking_lot4park17h0123456789abcdefE", SITE_CALLER},
 		{"__GI___lll_lock_wait", SITE_LOCK},
+		{"g_mutex_lock_slowpath", SITE_LOCK},
+		{"clock_slow", SITE_OPERATION},
+		{"unlock_slow_then_lock_slow", SITE_LOCK},
+		{"thread_contended", SITE_OPERATION},
 		{"pthread_cond_timedwait@@GLIBC_2.3.2", SITE_CONDITION},
 		{"__futex_abstimed_wait_common64", SITE_CALLER},
 		{"syscall", SITE_CALLER},
@@ -564,6 +608,29 @@ CASE(threads_that_change_nothing_go_on)
 	kept_threads_release(&kept);
 }
 
+/* Each change begins a period: what has passed of the one before has no sample. */
+CASE(samples_are_as_many_as_were_asked_for)
+{
+	static const struct {
+		uint64_t period_ns, window_ns;
+	} rates[] = {{NS_PER_S / 99, 105 * NS_PER_MS},
+		     {NS_PER_S / 99, 190 * NS_PER_MS},
+		     {NS_PER_S / 5, 1610 * NS_PER_MS},
+		     {NS_PER_S / 2500, 105 * NS_PER_MS}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
+		uint64_t samples = 0, windows = 10000;
+		double wanted;
+
+		for (uint64_t j = 0; j < windows; j++)
+			samples += rates[i].window_ns /
+				   cpu_samples_varied_ns(rates[i].period_ns, rates[i].window_ns,
+							 (double)j / (double)windows);
+		wanted = (double)windows * (double)rates[i].window_ns / (double)rates[i].period_ns;
+		assert_true(fabs((double)samples / wanted - 1) < 0.01);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -572,9 +639,11 @@ int main(void)
 		cmocka_unit_test(odd_kallsyms_do_no_harm),
 		cmocka_unit_test(system_calls_have_their_classes),
 		cmocka_unit_test(target_lists_are_checked),
+		cmocka_unit_test(samples_are_as_many_as_were_asked_for),
 		cmocka_unit_test(only_the_own_namespace_s_proc_is_believed),
 		cmocka_unit_test(targets_are_held_once),
 		cmocka_unit_test(the_end_of_targets_is_noticed),
+		cmocka_unit_test(who_has_an_ended_target_s_number_is_no_target),
 		cmocka_unit_test(unknown_names_and_cgroups_are_refused),
 		cmocka_unit_test(a_child_waits_runs_and_is_reaped),
 		cmocka_unit_test(a_program_that_is_not_there_is_an_error),

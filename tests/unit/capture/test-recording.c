@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/duration.h"
 #include "base/proc_stat.h"
 #include "capture/delta.h"
 #include "capture/proc_threads.h"
@@ -289,6 +290,70 @@ CASE(what_is_written_is_read)
 	unlink(path);
 }
 
+/* A file of an interval that ends at `time_ns`, and what was before it. */
+static void write_file(char *path, uint64_t time_ns, uint8_t boot)
+{
+	struct wire_session session = {.header = {sizeof(session), WIRE_SESSION, 0, 0},
+				       .boot = {boot}};
+	struct wire_interval end = {
+		.header = {.size = sizeof(end), .kind = WIRE_INTERVAL, .time_ns = time_ns}};
+	struct recorder *recorder;
+	struct error error;
+
+	close(mkstemp(path));
+	assert_int_equal(recorder_open(&recorder, path, true, &error), 0);
+	assert_int_equal(recorder_record(recorder, &session.header, &error), 0);
+	assert_int_equal(recorder_record(recorder, &end.header, &error), 0);
+	assert_int_equal(recorder_record(recorder, &end.header, &error), 0);
+	recorder_close(recorder);
+}
+
+CASE(files_of_one_boot_follow_each_other_across_a_suspend)
+{
+	static const struct {
+		uint64_t later_ns; /* by one clock, not by the other */
+		uint8_t boots[2];
+		const char *refused;
+	} cases[] = {
+		{NS_PER_S, {0, 0}, NULL},
+		{600 * NS_PER_S, {0, 0}, "from different boots"},
+		{600 * NS_PER_S, {0, 7}, "from different boots"},
+		{600 * NS_PER_S, {7, 8}, "from different boots"},
+		{600 * NS_PER_S, {7, 7}, NULL},
+		/* of the same time */
+		{-NS_PER_S, {0, 0}, "have the same time"},
+		{-NS_PER_S, {7, 7}, "have the same time"},
+		{-600 * NS_PER_S, {7, 7}, "have the same time"},
+		{-NS_PER_S, {7, 8}, "from different boots"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char first[] = "/tmp/dwell-unit-XXXXXX", second[] = "/tmp/dwell-unit-XXXXXX";
+		const char *paths[] = {first, second};
+		unsigned int counts[16] = {0};
+		struct record_sink sink = {count_records, counts};
+		struct recording *recording = NULL;
+		struct error error = {""};
+		int result;
+
+		write_file(first, 1000 * NS_PER_S, cases[i].boots[0]);
+		write_file(second, 1000 * NS_PER_S + cases[i].later_ns, cases[i].boots[1]);
+		result = recording_open(
+			&recording, &(struct recording_choice){.paths = paths, .count = 2}, &error);
+		assert_int_equal(result, cases[i].refused ? -EINVAL : 0);
+		assert_true(!cases[i].refused || strstr(error.text, cases[i].refused));
+		while (recording && recording_next(recording, sink, &error) > 0)
+			;
+		/* all is read from its beginning on */
+		assert_int_equal(counts[WIRE_SESSION], recording ? 2 : 0);
+		assert_int_equal(counts[WIRE_INTERVAL], recording ? 4 : 0);
+		assert_int_equal(counts[WIRE_RESTART], recording ? 1 : 0);
+		recording_close(recording);
+		unlink(first);
+		unlink(second);
+	}
+}
+
 /* One record costs itself, never the interval. */
 CASE(a_record_that_is_not_sound_is_left_out)
 {
@@ -505,6 +570,7 @@ int main(void)
 		cmocka_unit_test(records_of_another_layout_have_room),
 		cmocka_unit_test(layouts_that_cannot_be_are_refused),
 		cmocka_unit_test(what_is_written_is_read),
+		cmocka_unit_test(files_of_one_boot_follow_each_other_across_a_suspend),
 		cmocka_unit_test(a_record_that_is_not_sound_is_left_out),
 		cmocka_unit_test(another_file_has_lacks_of_its_own),
 		cmocka_unit_test(a_reader_that_begins_late_knows_as_much),

@@ -45,7 +45,7 @@ static bool is_outside_of(const char *functions, uint32_t tid)
 {
 	struct span_calls calls = calls_of(functions);
 
-	return span_loops_is_outside(&loops, &calls, tid);
+	return span_loops_is_outside(&loops, &calls, tid, false);
 }
 
 static bool is_outside(const char *functions)
@@ -104,11 +104,28 @@ CASE(a_program_that_waits_in_a_library_for_an_answer_has_none)
 CASE(what_the_library_does_for_the_call_is_outside_too)
 {
 	forget();
-	waits("1234M");
-	assert_false(is_outside("94M"));
+	waits("1abM");
+	assert_false(is_outside("9bM"));
 	assert_true(is_outside("SM"));
-	assert_true(is_outside("94M"));
+	assert_true(is_outside("9bM"));
+	assert_false(is_outside("H9bM"));
+}
+
+CASE(what_the_languages_library_does_by_itself_is_no_handler)
+{
+	const struct span_calls calls = calls_of("94M");
+
+	forget();
+	waits("1234M");
+	assert_false(span_loops_is_outside(&loops, &calls, TID, true));
 	assert_false(is_outside("H94M"));
+	assert_false(is_outside("9h4M"));
+	assert_true(is_outside("94M"));
+	assert_true(is_outside("4M"));
+	/* in a function of the program */
+	forget();
+	waits("1M");
+	assert_false(is_outside("9M"));
 }
 
 CASE(a_loop_that_is_run_again_and_again_stays_one)
@@ -171,6 +188,7 @@ int main(void)
 		cmocka_unit_test(a_loop_of_the_programs_own_waits_in_its_own_functions),
 		cmocka_unit_test(a_program_that_waits_in_a_library_for_an_answer_has_none),
 		cmocka_unit_test(what_the_library_does_for_the_call_is_outside_too),
+		cmocka_unit_test(what_the_languages_library_does_by_itself_is_no_handler),
 		cmocka_unit_test(a_loop_that_is_run_again_and_again_stays_one),
 		cmocka_unit_test(stacks_of_greenlets_say_nothing),
 		cmocka_unit_test(each_wait_of_a_thread_has_a_say),

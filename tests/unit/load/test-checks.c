@@ -142,6 +142,18 @@ CASE(starved_workers_are_found)
 	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
 	assert_only(&made, "not-starved", VERDICT_INCONCLUSIVE, 101,
 		    "no work units, in a run of 7.0ms");
+	made.run.stopped_ns = made.run.started_ns + 10 * NS_PER_S;
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	/* a worker that was frozen but for a moment, as one that was spawned in the last one */
+	report_of(&made, 1)->iterations = 0;
+	report_of(&made, 1)->paused_ns = report_of(&made, 1)->wall_time_ns - 5 * NS_PER_MS;
+	made.spec.checks.min_iteration_rate = 1;
+	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
+	assert_only(&made, "not-starved", VERDICT_INCONCLUSIVE, 101, "no work units, in its 5.0ms");
+	assert_non_null(found(&made, "min-iteration-rate", 0));
+	report_of(&made, 1)->paused_ns = 0;
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	made.spec.checks.min_iteration_rate = NAN;
 	/* nothing is known of those that did not report */
 	for (unsigned int i = 0; i < 3; i++)
 		lose(&made, i, EXIT_EXITED, 0);
@@ -325,6 +337,23 @@ CASE(a_group_that_did_nothing_fails)
 	unmake(&made);
 }
 
+/* Of a run that short nothing can be said: it does not pass, either. */
+CASE(a_group_that_did_nothing_in_no_time_is_inconclusive)
+{
+	struct made made;
+
+	make(&made, 1);
+	report_of(&made, 0)->work_units = report_of(&made, 0)->iterations = 0;
+	report_of(&made, 0)->wall_time_ns = 99 * NS_PER_MS;
+	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
+	assert_finding(&made, "worked", 0, VERDICT_INCONCLUSIVE, 0,
+		       "none of the workers came to the end of an iteration, in too little time "
+		       "to judge");
+	report_of(&made, 0)->iterations = 1;
+	assert_int_equal(judge(&made), VERDICT_PASS);
+	unmake(&made);
+}
+
 CASE(refused_settings_fail_where_that_is_asked_for)
 {
 	struct made made;
@@ -441,6 +470,11 @@ CASE(few_waits_are_inconclusive)
 	assert_int_equal(judge(&made), VERDICT_PASS);
 	assert_only(&made, "wake-p99", VERDICT_SKIP, 0, "spin-wait has no waits to measure");
 	assert_only(&made, "wake-cv", VERDICT_SKIP, 0, "spin-wait has no waits to measure");
+	/* of a type that waits they are not what there is to it */
+	assert_int_equal(work_type_find("pipe-io", &made.work.type, NULL), 0);
+	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
+	assert_only(&made, "wake-p99", VERDICT_INCONCLUSIVE, 0, "0 samples are too few");
+	assert_only(&made, "wake-cv", VERDICT_INCONCLUSIVE, 0, "0 samples are too few");
 	put_samples(&made, 0, SAMPLES_RESUME, CHECK_SAMPLES_MIN - 1, 1000, 1);
 	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
 	assert_only(&made, "wake-p99", VERDICT_INCONCLUSIVE, 0, "99 samples are too few");
@@ -625,6 +659,7 @@ int main(void)
 		cmocka_unit_test(what_others_may_have_done_is_inconclusive),
 		cmocka_unit_test(what_a_limit_around_it_held_up_is_inconclusive),
 		cmocka_unit_test(a_group_that_did_nothing_fails),
+		cmocka_unit_test(a_group_that_did_nothing_in_no_time_is_inconclusive),
 		cmocka_unit_test(refused_settings_fail_where_that_is_asked_for),
 		cmocka_unit_test(slow_wakeups_may_be_by_others),
 		cmocka_unit_test(the_spread_of_off_cpu_shares_is_judged),

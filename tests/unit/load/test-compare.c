@@ -206,6 +206,17 @@ CASE(one_run_that_was_disturbed_is_no_change)
 	assert_int_equal(JUDGE(a, b, false).verdict, LOAD_SAME);
 }
 
+/* With a value of 0 there are no ratios, and one run of A may lose more than the median has. */
+CASE(not_more_than_all_can_be_lost)
+{
+	static const double a[] = {1000, 200, 900, 150, 1100, 250, 950, 120};
+	static const double b[] = {90, 100, 80, 0, 120, 95, 110, 70};
+	struct load_change change = JUDGE(a, b, true);
+
+	assert_int_equal(change.verdict, LOAD_WORSE);
+	assert_true(change.low == -1 && change.relative > -1 && change.high < 0);
+}
+
 CASE(what_was_not_measured_is_not_judged)
 {
 	static const double none[] = {NAN, NAN}, some[] = {NAN, 100};
@@ -634,6 +645,7 @@ int main(void)
 		cmocka_unit_test(runs_that_take_turns_are_compared_in_pairs),
 		cmocka_unit_test(one_run_that_was_disturbed_is_no_change),
 		cmocka_unit_test(a_metric_of_a_few_runs_hides_no_other),
+		cmocka_unit_test(not_more_than_all_can_be_lost),
 		cmocka_unit_test(what_was_not_measured_is_not_judged),
 		cmocka_unit_test(a_metric_that_got_better_does_not_hide_an_open_one),
 		cmocka_unit_test(metrics_are_chosen_by_name),

@@ -3,7 +3,9 @@
 #include "test.h"
 
 #include <math.h>
+#include <unistd.h>
 
+#include "base/schedstat.h"
 #include "load/made-run.h"
 #include "load/phases.h"
 
@@ -72,6 +74,36 @@ CASE(a_gap_is_each_phases_as_far_as_it_lies_in_it)
 	free(alone);
 }
 
+CASE(the_first_look_behind_a_phase_says_what_was_waited_for)
+{
+	struct alone *alone = calloc(1, sizeof(*alone));
+	struct worker_part *parts;
+	struct schedstat counted;
+
+	begin(alone);
+	parts = alone->worker.parts;
+	alone->worker.schedstat_fd = schedstat_open();
+	hold(alone, 0, 2 * S, 0);
+	worker_look(&alone->worker, 3 * S);
+	worker_look(&alone->worker, 4 * S);
+	assert_int_equal(parts[0].after_begin.at_ns, 3 * S);
+	assert_int_equal(parts[0].after_end.at_ns, 0);
+	/* it looks again when the next one holds already */
+	hold(alone, 0, 2 * S, 5 * S);
+	hold(alone, 1, 6 * S, 0);
+	worker_look(&alone->worker, 7 * S);
+	worker_look(&alone->worker, 8 * S);
+	assert_int_equal(parts[0].after_begin.at_ns, 3 * S);
+	assert_int_equal(parts[0].after_end.at_ns, 7 * S);
+	assert_int_equal(parts[1].after_begin.at_ns, 7 * S);
+	assert_true(schedstat_read(alone->worker.schedstat_fd, &counted));
+	assert_in_range(parts[1].after_begin.delay_ns, parts[0].after_begin.delay_ns,
+			counted.delay_ns);
+	close(alone->worker.schedstat_fd);
+	shared_release(&alone->shared);
+	free(alone);
+}
+
 CASE(samples_are_kept_by_phase)
 {
 	struct alone *alone = calloc(1, sizeof(*alone));
@@ -126,6 +158,7 @@ CASE(the_figures_of_a_phase)
 		[5] = {.wall_ns = 2 * S, .free_ns = 2 * S, .iterations = 1000},
 	};
 	struct summary summary;
+	struct worker_part *part;
 	struct made made;
 
 	make(&made, 3);
@@ -151,6 +184,12 @@ CASE(the_figures_of_a_phase)
 	assert_int_equal(summary.schedstats, 1);
 	assert_true(summary.cpu_ns == S / 2 && summary.run_delay_ns == S / 4);
 	assert_int_equal(summary.run_count, 7);
+	/* it ran and waited for longer than there was between the freezes, as these were asked for
+	 */
+	workers[3].free_ns = S / 8;
+	assert_int_equal(phases_summarize(group, 1, &summary), 0);
+	assert_true(summary.slowest == 10 / .75);
+	workers[3].free_ns = 1 * S;
 	/* its work began in the phase */
 	hold_part(group, 4 * S, 6 * S);
 	report_of(&made, 0)->began_ns = 5 * S;
@@ -162,6 +201,45 @@ CASE(the_figures_of_a_phase)
 	assert_int_equal(summary.run_count, 2);
 	/* and behind it */
 	report_of(&made, 0)->began_ns = 7 * S;
+	assert_int_equal(phases_summarize(group, 1, &summary), 0);
+	assert_true(!summary.cpu_ns && !summary.run_delay_ns && !summary.run_count);
+	/* it was let begin in the phase, and waited for a CPU to the end of it: its thread has none
+	 * yet */
+	report_of(&made, 0)->began_ns = 5 * S;
+	report_of(&made, 0)->late_ns = 2 * S;
+	workers[3].before = workers[3].after = (struct schedstat){0};
+	assert_int_equal(phases_summarize(group, 1, &summary), 0);
+	assert_true(!summary.cpu_ns && summary.run_delay_ns == 1 * S && !summary.run_count);
+	/* the next phase has what is left of that wait */
+	hold_part(group, 6 * S, 8 * S);
+	report_of(&made, 0)->schedstat_before[1] = S / 3;
+	workers[3].after = (struct schedstat){S, S / 3 + 2 * S + S / 8, 9};
+	assert_int_equal(phases_summarize(group, 1, &summary), 0);
+	assert_true(summary.cpu_ns == S / 2 && summary.run_delay_ns == 1 * S + S / 8);
+	/* a wait from behind the beginning to behind the end, of which the kernel has nothing yet
+	 */
+	report_of(&made, 0)->late_ns = 0;
+	workers[3].before = (struct schedstat){S, 2 * S, 5};
+	workers[3].after = (struct schedstat){S + S / 4, 2 * S, 6};
+	part = shared_part(&group->worker_group.shared, 0, 1);
+	part->after_begin = (struct worker_wait){6 * S + S / 8, 2 * S};
+	part->after_end = (struct worker_wait){9 * S, 2 * S + 9 * S / 4};
+	assert_int_equal(phases_summarize(group, 1, &summary), 0);
+	assert_true(summary.cpu_ns == S / 4 && summary.run_delay_ns == 5 * S / 4);
+	/* one that goes on through all of it */
+	workers[3].after = workers[3].before;
+	part->after_begin = part->after_end = (struct worker_wait){9 * S, 6 * S};
+	assert_int_equal(phases_summarize(group, 1, &summary), 0);
+	assert_true(!summary.cpu_ns && summary.run_delay_ns == 2 * S && !summary.run_count);
+	/* and one that ends in it, of which the kernel counts what was before it, too */
+	workers[3].after = (struct schedstat){3 * S / 2, 5 * S, 6};
+	part->after_begin = (struct worker_wait){7 * S, 5 * S};
+	part->after_end = (struct worker_wait){8 * S + S / 8, 5 * S};
+	assert_int_equal(phases_summarize(group, 1, &summary), 0);
+	assert_true(summary.cpu_ns == S / 2 && summary.run_delay_ns == 1 * S);
+	part->after_begin = part->after_end = (struct worker_wait){0};
+	/* what the kernel has counted may have been read a moment before the worker has */
+	workers[3].after = (struct schedstat){0};
 	assert_int_equal(phases_summarize(group, 1, &summary), 0);
 	assert_true(!summary.cpu_ns && !summary.run_delay_ns && !summary.run_count);
 	assert_int_equal(summary.migrations, 11);
@@ -190,6 +268,7 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(a_gap_is_each_phases_as_far_as_it_lies_in_it),
+		cmocka_unit_test(the_first_look_behind_a_phase_says_what_was_waited_for),
 		cmocka_unit_test(samples_are_kept_by_phase),
 		cmocka_unit_test(the_figures_of_a_phase),
 		cmocka_unit_test(one_phase_is_what_the_run_is),

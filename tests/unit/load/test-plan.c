@@ -412,6 +412,16 @@ CASE(ops_act_on_cgroups_that_are_there)
 			  "remove it first");
 	assert_possible(OPS "      - add-cgroup: {name: b/c}\n      - add-cgroup: {name: bc}\n"
 			    "      - remove-cgroup: b/c\n      - remove-cgroup: b\n");
+	assert_possible(OPS "      - start-scheduler: a\n      - stop-scheduler\n"
+			    "      - start-scheduler: b\n");
+	assert_impossible(OPS "      - start-scheduler: a\n      - start-scheduler: b\n",
+			  "s.yaml:7:9: start-scheduler: one is started already at this point: "
+			  "replace-scheduler stops it first");
+	assert_possible(OPS "      - start-scheduler: a\n      - stop-scheduler\n"
+			    "    loop: 1s\n    hold: 2s\n");
+	assert_impossible(OPS "      - start-scheduler: a\n    loop: 1s\n    hold: 2s\n",
+			  "s.yaml:6:9: start-scheduler: one is started already at this point: "
+			  "replace-scheduler stops it first");
 	assert_possible(OPS "      - start-scheduler: scx_simple\n      - replace-scheduler: "
 			    "scx_qmap\n      - stop-scheduler\n");
 }

@@ -404,12 +404,33 @@ static const char *const mistakes[][2] = {
 	{"work: {type: spin-wait, memory: {flags: sticky}}\n",
 	 "s.yaml:1:41: flags: unknown 'sticky'; use one of static-nodes, relative-nodes, "
 	 "numa-balancing"},
+	{"work: {type: spin-wait, memory: {policy: bind}}\n",
+	 "s.yaml:1:33: memory: that policy needs `nodes`"},
+	{"work: {type: spin-wait, memory: {policy: weighted-interleave, flags: static-nodes}}\n",
+	 "s.yaml:1:33: memory: that policy needs `nodes`"},
+	{"work: {type: spin-wait, memory: {policy: local, nodes: 0}}\n",
+	 "s.yaml:1:33: memory: the policies default and local take no nodes"},
+	{"work: {type: spin-wait, memory: {policy: bind, nodes: 0, flags: [static-nodes, "
+	 "relative-nodes]}}\n",
+	 "s.yaml:1:33: memory: flags: static-nodes and relative-nodes contradict each other"},
+	{"work: {type: spin-wait, memory: {policy: preferred, flags: static-nodes}}\n",
+	 "s.yaml:1:33: memory: flags: static-nodes and relative-nodes need `nodes`, and there "
+	 "are none"},
+	{"work: !!str spin-wait\n", "s.yaml:1:7: a spec has no tags"},
+	{"work: !!map {type: spin-wait}\n", "s.yaml:1:7: a spec has no tags"},
+	{"cgroups: !!seq [{name: a}]\n", "s.yaml:1:10: a spec has no tags"},
 	{"work: {type: spin-wait, memory: {node: 0}}\n",
 	 "s.yaml:1:34: memory has no key 'node'; did you mean 'nodes'?"},
 	{"cgroups:\n  - a\n", "s.yaml:2:5: a cgroup must be a mapping of keys to values"},
 	{"cgroups:\n  - {work: spin-wait}\n", "s.yaml:2:5: a cgroup needs a `name`"},
 	{"cgroups:\n  - name: a b\n",
 	 "s.yaml:2:11: name: 'a b': blanks and control characters cannot be in a name"},
+	{"cgroups:\n  - name: memory.max\n",
+	 "s.yaml:2:11: name: 'memory.max': a name that begins as those of control files do "
+	 "(cgroup., cpu., memory. ...) is not for cgroups"},
+	{"cgroups:\n  - name: a/cgroup.procs\n",
+	 "s.yaml:2:11: name: 'a/cgroup.procs': a name that begins as those of control files do "
+	 "(cgroup., cpu., memory. ...) is not for cgroups"},
 	{"cgroups:\n  - name: ../a\n", "s.yaml:2:11: name: '../a' is not the name of a cgroup"},
 	{"cgroups:\n  - name: /a\n", "s.yaml:2:11: name: '/a' is not the name of a cgroup"},
 	{"cgroups:\n  - name: a/\n", "s.yaml:2:11: name: 'a/' is not the name of a cgroup"},

@@ -128,10 +128,61 @@ CASE(work_is_divided_over_places)
 	unmake(&made);
 }
 
+/* Between which CPUs, for each of a worker's migrations that were kept. */
+static void migrate(struct made *made, unsigned int worker, const unsigned int (*pairs)[2],
+		    uint32_t kept, uint32_t all)
+{
+	struct group_worker *moved = &made->worker_groups[0].worker_group.workers[worker];
+	struct worker_report *report =
+		realloc(moved->received, sizeof(*report) + kept * sizeof(struct report_migration));
+	struct report_migration *migrations = (struct report_migration *)(report + 1);
+
+	assert_non_null(report);
+	moved->received = (char *)report;
+	report->migrations_kept = kept;
+	report->migration_count = all;
+	for (uint32_t i = 0; i < kept; i++)
+		migrations[i] =
+			(struct report_migration){.from_cpu = pairs[i][0], .to_cpu = pairs[i][1]};
+	assert_ptr_equal(worker_group_migrations(moved), migrations);
+}
+
+/* CPUs 0 to 7: a cache for each two, a node for each four. */
+CASE(migrations_cross_caches_and_nodes)
+{
+	static const unsigned int pairs[][2] = {{0, 1}, {1, 2}, {3, 4}, {7, 6}};
+	static const unsigned int of_node[][2] = {{0, 3}, {3, 0}};
+	struct topology_part llcs[4] = {{.id = 0}}, nodes[2] = {{.id = 0}};
+	struct topology topology = {.llcs = {llcs, 4, 4}, .nodes = {nodes, 2, 2}};
+	struct summary summary = {.workers = 4};
+	struct made made;
+
+	for (unsigned int cpu = 0; cpu < 8; cpu++) {
+		cpus_add(&llcs[cpu / 2].cpus, cpu);
+		cpus_add(&nodes[cpu / 4].cpus, cpu);
+	}
+	make(&made, 4);
+	migrate(&made, 0, pairs, 4, 4);
+	summary_add_crossings(&summary, &made.worker_groups[0], &topology);
+	assert_true(summary.cross_llc == 2 && summary.cross_node == 1);
+	/* of ten times as many as were kept, as many cross; others are added; one kept none */
+	summary = (struct summary){.workers = 4};
+	migrate(&made, 0, pairs, 4, 40);
+	migrate(&made, 1, of_node, 2, 2);
+	migrate(&made, 2, pairs, 0, 1000);
+	/* nor does one count that is not believed */
+	migrate(&made, 3, pairs, 4, 4);
+	lose(&made, 3, EXIT_TIMED_OUT, 0);
+	summary_add_crossings(&summary, &made.worker_groups[0], &topology);
+	assert_true(summary.cross_llc == 22 && summary.cross_node == 10);
+	unmake(&made);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(reports_are_summed_up),
+		cmocka_unit_test(migrations_cross_caches_and_nodes),
 		cmocka_unit_test(of_no_reports_nothing_is_known),
 		cmocka_unit_test(samples_of_workers_are_pooled),
 		cmocka_unit_test(work_is_divided_over_places),

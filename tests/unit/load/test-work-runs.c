@@ -496,6 +496,34 @@ CASE(samples_go_on_after_a_freeze)
 			fail_msg("%s has no samples of cost", works[i]);
 }
 
+/* An op takes time until the kernel has frozen the worker, and to find that it has thawed. */
+CASE(what_a_worker_does_in_a_pause_is_of_its_rate)
+{
+	struct scratch scratch = {.directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+	struct worker_group_options options = {.seed = 42, .parts = 1, .scratch = &scratch};
+	struct spec_work work = {0};
+	struct plan_group group = {.work = &work, .count = 1, .team_size = 1};
+	struct worker_group worker_group = {.start_fd = -1}, *worker_groups[] = {&worker_group};
+	const struct worker_report *report;
+
+	assert_int_equal(spec_parse_work(&work, "spin-wait", NULL), 0);
+	assert_int_equal(worker_group_fork(&worker_group, &group, &options, NULL), 0);
+	assert_int_equal(worker_group_start(&worker_group, NULL), 0);
+	await_iterations(&worker_group, 1);
+	pauses_begin(&shared_slot(&worker_group.shared, 0)->pauses, clock_monotonic_ns());
+	await_iterations(&worker_group, SAMPLED_MIN);
+	worker_groups_stop(worker_groups, 1);
+	report = worker_group_report(&worker_group.workers[0]);
+	assert_non_null(report);
+	/* of a spinner that is all its time */
+	if (report->schedstat_measured)
+		assert_true(report->paused_ns < report->wall_time_ns / 2);
+	worker_group_release(&worker_group);
+	params_release(work.type->params, work.params);
+	free(work.params);
+	close(scratch.directory);
+}
+
 CASE(every_type_reports_without_privileges)
 {
 	int status = 0;
@@ -515,18 +543,45 @@ CASE(every_type_reports_without_privileges)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+static bool is_of(const struct run *run, const struct work_type *type)
+{
+	size_t length = strlen(type->name);
+
+	return !strncmp(run->work, type->name, length) &&
+	       (!run->work[length] || run->work[length] == ':');
+}
+
 /* Everything that was tried is in the list, and nothing is left in the directory. */
 CASE(every_type_was_run)
 {
 	for (size_t t = 0; work_types[t]; t++) {
-		size_t length = strlen(work_types[t]->name), i = 0;
+		size_t i = 0;
 
-		while (i < ARRAY_SIZE(runs) &&
-		       (strncmp(runs[i].work, work_types[t]->name, length) != 0 ||
-			(runs[i].work[length] && runs[i].work[length] != ':')))
+		while (i < ARRAY_SIZE(runs) && !is_of(&runs[i], work_types[t]))
 			i++;
 		if (i == ARRAY_SIZE(runs) && !(work_types[t]->flags & WORK_BYPASS))
 			fail_msg("%s is not in the list", work_types[t]->name);
+	}
+}
+
+/* Those of which it depends on what they are given may have none: nothing is said of them. */
+CASE(types_that_wait_say_so)
+{
+	for (size_t t = 0; work_types[t]; t++) {
+		bool some = false, all = true;
+
+		for (size_t i = 0; i < ARRAY_SIZE(runs); i++) {
+			bool waits = runs[i].samples[SAMPLES_RESUME] ||
+				     runs[i].samples[SAMPLES_WAKE_TO_RUN];
+
+			if (!is_of(&runs[i], work_types[t]))
+				continue;
+			some |= waits;
+			all &= waits;
+		}
+		if (strcmp(work_types[t]->name, "rt-app") != 0 &&
+		    (some && all) != !!(work_types[t]->flags & WORK_WAITS))
+			fail_msg("%s", work_types[t]->name);
 	}
 }
 
@@ -547,8 +602,10 @@ int main(void)
 		cmocka_unit_test(every_type_works),
 		cmocka_unit_test(teams_work_as_threads),
 		cmocka_unit_test(samples_go_on_after_a_freeze),
+		cmocka_unit_test(what_a_worker_does_in_a_pause_is_of_its_rate),
 		cmocka_unit_test(every_type_reports_without_privileges),
 		cmocka_unit_test(every_type_was_run),
+		cmocka_unit_test(types_that_wait_say_so),
 		cmocka_unit_test(no_file_is_left),
 	};
 

@@ -48,6 +48,13 @@ struct left {
 
 #define STATUS(code) ((code) << 8)
 #define RAN(code)    "{\"exit\":" #code ",\"boot_ns\":5,\"scheduler\":null,\"error\":null}"
+#define ON(code, taken, lacked)                                                                    \
+	"{\"exit\":" #code ",\"boot_ns\":5,\"scheduler\":null,\"error\":null,\"host\":{"           \
+	"\"taken_share\":" taken ",\"lacked_share\":" lacked "}}"
+#define FAILED(check, figure, limit)                                                               \
+	"{\"type\":\"load\",\"end\":\"complete\",\"checks\":[{\"check\":\"" check                  \
+	"\",\"verdict\":\"fail\",\"figure\":" figure ",\"limit\":" limit                           \
+	",\"text\":\"it is\"}]}\n"
 #define ENDED(state, reason)                                                                       \
 	"{\"exit\":null,\"error\":null,\"scheduler\":{\"state\":\"" state "\",\"reason\":" reason  \
 	",\"after_ns\":7}}"
@@ -77,6 +84,30 @@ static const struct left lefts[] = {
 	 false},
 	{"[]", "", "", 0, MATRIX_ERROR, "ended with status 0 and no result", false},
 	{RAN(null), "", "", STATUS(1), MATRIX_FAIL, "not ended within", true},
+	/* what fails on a host that had no CPUs for it */
+	{ON(3, "0.75", "0.5"), FAILED("max-gap", "3e9", "2e9"), "", STATUS(3), MATRIX_INCONCLUSIVE,
+	 "others had 75 % of the host's CPUs: the guest lacked 50 % of what it could have had",
+	 false},
+	{ON(3, "0.75", "0.5"), FAILED("not-starved", "null", "null"), "", STATUS(3),
+	 MATRIX_INCONCLUSIVE, "others had 75 %", false},
+	{ON(3, "0.75", "0.5"), "", "", STATUS(3), MATRIX_INCONCLUSIVE,
+	 "a check failed; but others had 75 %", false},
+	{ON(null, "0.75", "0.5"), "", "", STATUS(1), MATRIX_INCONCLUSIVE,
+	 "not ended within the `timeout` of the matrix; but others had", true},
+	/* the others had much, but left enough for the guest */
+	{ON(3, "0.75", "0.49"), FAILED("max-gap", "3e9", "2e9"), "", STATUS(3), MATRIX_FAIL, NULL,
+	 false},
+	/* by more than that can have done */
+	{ON(3, "0.75", "0.5"), FAILED("max-gap", "23e9", "2e9"), "", STATUS(3), MATRIX_FAIL, NULL,
+	 false},
+	{ON(3, "0.75", "0.5"), FAILED("isolation", "null", "null"), "", STATUS(3), MATRIX_FAIL,
+	 NULL, false},
+	{ON(3, "0.75", "0.5"),
+	 "{\"type\":\"verify\",\"results\":[{\"name\":\"mutex\",\"verdict\":\"fail\"}]}\n", "",
+	 STATUS(3), MATRIX_FAIL, NULL, false},
+	{"{\"exit\":null,\"error\":null,\"host\":{\"taken_share\":0.75,\"lacked_share\":0.5},"
+	 "\"scheduler\":{\"state\":\"died\",\"reason\":\"stall\"}}",
+	 "", "", STATUS(3), MATRIX_DIED, "stall", false},
 	{NULL, "", "", 9, MATRIX_ERROR, "not ended within", true},
 };
 
@@ -133,6 +164,7 @@ static void run_cells(struct matrix *matrix)
 
 		snprintf(text, sizeof(text),
 			 "{\"release\":\"6.12\",\"accel\":\"tcg\",\"boot_ns\":1,\"exit\":%s,"
+			 "\"host\":{\"taken_share\":0.25,\"lacked_share\":0.125},"
 			 "\"scheduler\":{\"state\":\"%s\",\"reason\":\"stall\",\"after_ns\":"
 			 "1200000000,\"dump\":\"%s\"}}",
 			 i == 0 ? "0" : "3", i == 2 ? "died" : "alive", dump);
@@ -314,6 +346,8 @@ CASE(verdicts_are_read_back_as_they_were)
 	make_matrix(&matrix, three);
 	run_cells(&matrix);
 	assert_string_equal(matrix.cells[2].guest.dump, "sched_ext: gone\n");
+	assert_float_equal(matrix.cells[2].guest.host_taken, .25, 0);
+	assert_float_equal(matrix.cells[2].guest.host_lacked, .125, 0);
 	assert_int_equal(matrix_state_write(&matrix, path, &error), 0);
 	make_matrix(&again, three);
 	assert_int_equal(matrix_state_read(&again, path, &changed, &error), 0);
@@ -321,6 +355,7 @@ CASE(verdicts_are_read_back_as_they_were)
 	before = json_of(&matrix);
 	after = json_of(&again);
 	assert_string_equal(before, after);
+	assert_non_null(strstr(before, "\"host\":{\"taken_share\":0.25,\"lacked_share\":0.125}"));
 	free(before);
 	free(after);
 	unlink(path);

@@ -51,6 +51,7 @@ CASE(a_place_changes_hands_after_its_term_and_counts_stay)
 	count(&leaders, "a", 10);
 	leaders_turn(&leaders, now_ns);
 	/* larger, but within the term */
+	count(&leaders, "a", 1);
 	count(&leaders, "b", 50);
 	leaders_turn(&leaders, now_ns + LEADERS_TERM_NS - 1);
 	assert_int_equal(own(&leaders, "b"), 0);
@@ -76,6 +77,34 @@ CASE(one_of_another_order_takes_a_place_at_once)
 	leaders_turn(&leaders, 2 * NS_PER_S);
 	assert_int_equal(own(&leaders, "b"), 1000);
 	assert_int_equal(own(&leaders, "a"), 0);
+	leaders_release(&leaders);
+}
+
+CASE(names_that_are_gone_yield_their_places)
+{
+	struct leaders leaders;
+	uint64_t now_ns = NS_PER_S;
+
+	/* two that had much, and one more of their kind; then none of them is there any more */
+	assert_int_equal(leaders_init(&leaders, 2, 10, 1, 0), 0);
+	count(&leaders, "gone-a", 1000000);
+	count(&leaders, "gone-b", 900000);
+	count(&leaders, "gone-c", 800000);
+	leaders_turn(&leaders, now_ns);
+	count(&leaders, "d", 1);
+	leaders_turn(&leaders, now_ns + LEADERS_ABSENT_NS - 1);
+	assert_int_equal(own(&leaders, "d"), 0);
+	count(&leaders, "d", 2);
+	leaders_turn(&leaders, now_ns + LEADERS_ABSENT_NS);
+	assert_int_equal(own(&leaders, "d"), 2);
+	/* the lightest is the first to go, and goes for one that is there */
+	assert_int_equal(own(&leaders, "gone-a"), 1000000);
+	assert_int_equal(own(&leaders, "gone-c"), 0);
+	count(&leaders, "e", 3);
+	leaders_turn(&leaders, now_ns + LEADERS_ABSENT_NS + 1);
+	assert_int_equal(own(&leaders, "e"), 3);
+	assert_int_equal(leaders.leading, 2);
+	assert_int_equal(leaders.rest.counts[0], 800001);
 	leaders_release(&leaders);
 }
 
@@ -151,6 +180,26 @@ CASE(names_that_are_gone_are_forgotten)
 	leaders_release(&leaders);
 }
 
+CASE(names_that_are_gone_make_room_for_others)
+{
+	struct leaders leaders;
+	char name[32];
+
+	assert_int_equal(leaders_init(&leaders, 1, 100, 1, 0), 0);
+	count(&leaders, "led", 1000);
+	leaders_turn(&leaders, 1);
+	for (uint64_t i = 1; i <= 3600; i++) {
+		snprintf(name, sizeof(name), "name %d", (int)i);
+		count(&leaders, name, 1);
+		leaders_turn(&leaders, 1 + i * 2 * NS_PER_S);
+		/* what it has counted in its place waits for it */
+		assert_int_equal(!!leaders_find(&leaders, "led", 3),
+				 i * 2 * NS_PER_S < LEADERS_FORGET_NS);
+	}
+	assert_int_equal(leaders.unnamed, 0);
+	leaders_release(&leaders);
+}
+
 CASE(names_are_found_after_others_were_forgotten)
 {
 	struct leaders leaders;
@@ -223,6 +272,26 @@ CASE(a_name_is_of_a_cgroup_where_all_its_threads_are)
 	/* of a part of the machine */
 	session.wire.flags = WIRE_SESSION_TARGETED;
 	assert_int_equal(cgroup_of(&interval, "twice"), 0);
+	session.wire.flags = WIRE_SESSION_NAMESPACE;
+	assert_int_equal(cgroup_of(&interval, "twice"), 0);
+}
+
+CASE(a_thread_or_process_that_has_ended_is_of_no_cgroup_by_its_name)
+{
+	struct session_info session = {.wire.source = WIRE_SOURCE_BPF};
+	struct row row = {.tid = 10, .pid = 10, .comm = "mysqld", .cgroup_id = 7};
+	struct interval interval = {.rows = &row, .row_count = 1, .session = &session};
+	struct blame blame = {.kind = WIRE_CULPRIT_THREAD, .culprit.comm = "mysqld"};
+	struct name_groups groups = {.is_made = false};
+
+	assert_int_equal(name_groups_cgroup(&groups, &interval, &blame), 7);
+	blame.culprit.pid = 20;
+	assert_int_equal(name_groups_cgroup(&groups, &interval, &blame), 0);
+	blame.culprit.tid = 21;
+	assert_int_equal(name_groups_cgroup(&groups, &interval, &blame), 0);
+	blame.culprit.cgroup_id = 8;
+	assert_int_equal(name_groups_cgroup(&groups, &interval, &blame), 8);
+	name_groups_release(&groups);
 }
 
 CASE(threads_of_the_kernel_are_grouped_by_kind)
@@ -363,11 +432,14 @@ int main(void)
 		cmocka_unit_test(first_come_lead_while_there_is_room),
 		cmocka_unit_test(a_place_changes_hands_after_its_term_and_counts_stay),
 		cmocka_unit_test(one_of_another_order_takes_a_place_at_once),
+		cmocka_unit_test(names_that_are_gone_yield_their_places),
 		cmocka_unit_test(one_that_is_hardly_larger_waits),
 		cmocka_unit_test(all_together_are_what_was_counted),
 		cmocka_unit_test(names_that_are_gone_are_forgotten),
+		cmocka_unit_test(names_that_are_gone_make_room_for_others),
 		cmocka_unit_test(names_are_found_after_others_were_forgotten),
 		cmocka_unit_test(a_name_is_of_a_cgroup_where_all_its_threads_are),
+		cmocka_unit_test(a_thread_or_process_that_has_ended_is_of_no_cgroup_by_its_name),
 		cmocka_unit_test(threads_of_the_kernel_are_grouped_by_kind),
 		cmocka_unit_test(a_group_is_called_as_it_is_served_too),
 		cmocka_unit_test(paths_say_who_made_the_cgroup),

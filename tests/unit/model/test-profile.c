@@ -1,29 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Profiles of made-up records: totals, stacks, and how functions and programs are named. */
 #include "test.h"
 
-#include <errno.h>
-#include <math.h>
-
-#include "profiles.h"
-
-static const struct profile_spot *spot(struct profile *profile, uint32_t frame, enum state state)
-{
-	const struct profile_spot *spots;
-	size_t count;
-
-	assert_int_equal(profile_spots(profile, PROFILE_BY_FUNCTION,
-				       (struct profile_choice){.states = ~0U}, &spots, &count),
-			 0);
-	for (size_t i = 0; i < count; i++)
-		if (spots[i].frame == frame && spots[i].state == state)
-			return &spots[i];
-	return NULL;
-}
-
-static void assert_near(double left, double right)
-{
-	assert_true(fabs(left - right) <= 1e-6 * (fabs(right) + 1));
-}
+#include "model/made-profile.h"
 
 CASE(totals_are_those_of_the_account)
 {
@@ -54,8 +33,11 @@ CASE(totals_are_those_of_the_account)
 	assert_near(spot(profile, WAITS, STATE_LOCK)->self.ns, 60);
 	assert_near(spot(profile, LIBRARY, STATE_LOCK)->total.ns, 60);
 	assert_near(estimate_error(&spot(profile, WAITS, STATE_LOCK)->self), 0);
-	/* then it waited for a CPU, 40 by its record and 80 by the account */
-	assert_near(spot(profile, WAITS, STATE_RUNNABLE)->self.ns, 80);
+	/* then it waited for a CPU, 40 by its record and 80 by the account: of the rest is no stack
+	 */
+	assert_near(spot(profile, WAITS, STATE_RUNNABLE)->self.ns, 40);
+	assert_int_equal(profile_states(profile)[STATE_RUNNABLE].total_ns, 80);
+	assert_int_equal(profile_states(profile)[STATE_RUNNABLE].sampled_ns, 40);
 	assert_null(spot(profile, WAITS, STATE_DISK));
 	assert_int_equal(profile_states(profile)[STATE_DISK].total_ns, 5);
 	assert_int_equal(profile_states(profile)[STATE_DISK].sampled_ns, 0);
@@ -109,9 +91,47 @@ CASE(what_was_unlikely_counts_more)
 	feed(profile, &often.header);
 	feed(profile, &rare.header);
 	end(profile, (const uint64_t[STATES]){[STATE_SLEEP] = 1000});
-	assert_near(spot(profile, WAITS, STATE_SLEEP)->self.ns, 200);
-	assert_near(spot(profile, COMPUTES, STATE_SLEEP)->self.ns, 800);
+	/* what is known keeps its length */
+	assert_near(spot(profile, WAITS, STATE_SLEEP)->self.ns, 100);
+	assert_near(estimate_error(&spot(profile, WAITS, STATE_SLEEP)->self), 0);
+	assert_near(spot(profile, COMPUTES, STATE_SLEEP)->self.ns, 900);
 	assert_true(estimate_error(&spot(profile, COMPUTES, STATE_SLEEP)->self) > 0);
+	/* one in four: it stands for three that were not seen, and they had 800 */
+	assert_near(profile_states(profile)[STATE_SLEEP].unseen_ns, 300);
+	assert_near(profile_states(profile)[STATE_SLEEP].scaled_ns, 800);
+	profile_free(profile);
+}
+
+/* Records were lost, or very unlikely: what one stack of 100 at 1/4 stands for is no tenth. */
+CASE(what_chance_does_not_explain_is_not_sampled)
+{
+	struct profile *profile = make();
+	struct wire_spent known = away(WIRE_SLEEP, 200, 1200, 1200, 1, ON_WAIT);
+	struct wire_spent rare = away(WIRE_SLEEP, 1200, 1300, 1300, 0.25, ON_COMPUTE);
+
+	feed(profile, &known.header);
+	feed(profile, &rare.header);
+	end(profile, (const uint64_t[STATES]){[STATE_SLEEP] = 11000});
+	assert_near(spot(profile, WAITS, STATE_SLEEP)->self.ns, 1000);
+	assert_near(spot(profile, COMPUTES, STATE_SLEEP)->self.ns, 400);
+	assert_int_equal(profile_states(profile)[STATE_SLEEP].sampled_ns, 1400);
+	assert_near(profile_states(profile)[STATE_SLEEP].scaled_ns, 300);
+	profile_free(profile);
+}
+
+/* The account and the records read their clocks one after the other. */
+CASE(no_more_than_the_account_has)
+{
+	struct profile *profile = make();
+	struct wire_spent known = away(WIRE_SLEEP, 200, 1200, 1200, 1, ON_WAIT);
+	struct wire_spent rare = away(WIRE_SLEEP, 1200, 1300, 1300, 0.25, ON_COMPUTE);
+
+	feed(profile, &known.header);
+	feed(profile, &rare.header);
+	end(profile, (const uint64_t[STATES]){[STATE_SLEEP] = 990});
+	assert_near(spot(profile, WAITS, STATE_SLEEP)->self.ns, 900);
+	assert_near(spot(profile, COMPUTES, STATE_SLEEP)->self.ns, 90);
+	assert_int_equal(profile_states(profile)[STATE_SLEEP].sampled_ns, 990);
 	profile_free(profile);
 }
 
@@ -130,50 +150,149 @@ CASE(what_was_before_the_profile_does_not_count)
 	profile_free(profile);
 }
 
-/* Minimal standard (Park and Miller 1988). */
-static double drawn(uint32_t *seed)
+CASE(a_window_begins_later_with_counts_of_its_own)
 {
-	*seed = (uint32_t)((uint64_t)*seed * 48271 % 2147483647);
-	return *seed / 2147483647.0;
+	struct profile *profile = make();
+	struct wire_spent over = away(WIRE_SLEEP, 110, 190, 195, 1, ON_COMPUTE);
+	struct wire_spent into = away(WIRE_SLEEP, 150, 240, 250, 1, ON_WAIT);
+	struct wire_profile quality = {.header = {.size = sizeof(quality), .kind = WIRE_PROFILE},
+				       .stacks_complete = 5,
+				       .frames = 9,
+				       .lost = 2};
+
+	profile_pass(profile, &over.header);
+	profile_pass(profile, &quality.header);
+	profile_begin(profile, 200);
+	feed(profile, &over.header);
+	feed(profile, &into.header);
+	quality.stacks_complete = 7;
+	feed(profile, &quality.header);
+	assert_int_equal(profile_quality(profile)->stacks_complete, 2);
+	assert_int_equal(profile_quality(profile)->lost, 0);
+	/* another session counts from zero */
+	quality.stacks_complete = quality.frames = quality.lost = 1;
+	feed(profile, &quality.header);
+	assert_int_equal(profile_quality(profile)->stacks_complete, 1);
+	assert_int_equal(profile_quality(profile)->lost, 1);
+	end(profile, (const uint64_t[STATES]){[STATE_SLEEP] = 40, [STATE_RUNNABLE] = 10});
+	assert_null(spot(profile, COMPUTES, STATE_SLEEP));
+	assert_near(spot(profile, WAITS, STATE_SLEEP)->self.ns, 40);
+	assert_near(spot(profile, WAITS, STATE_RUNNABLE)->self.ns, 10);
+	profile_free(profile);
 }
 
-/* 4,000 waits of two kinds, of which some hundred are chosen: 300 times over. */
-CASE(shares_are_right_on_average_and_within_their_errors)
+/* Samples on a CPU at 100 a second. */
+static struct profile *sampled(unsigned int user, unsigned int kernel, uint64_t user_ms,
+			       uint64_t kernel_ms)
 {
-	const double short_ns = 100, long_ns = 3000, truth = 3600 * short_ns;
-	double sum = 0;
-	unsigned int inside = 0, rounds = 300;
-	uint32_t seed = 42;
+	const struct wire_spent in_user = sample(ON_COMPUTE, WIRE_SPENT_IN_USER_MODE);
+	const struct wire_spent in_kernel = sample(ON_RECURSION, 0);
+	const struct wire_profile quality = {
+		.header = {.size = sizeof(quality), .kind = WIRE_PROFILE}, .frequency = 100};
+	struct profile *profile = make();
 
-	for (unsigned int round = 0; round < rounds; round++) {
-		struct profile *profile = make();
-		const struct profile_spot *found;
+	for (unsigned int i = 0; i < user; i++)
+		feed(profile, &in_user.header);
+	for (unsigned int i = 0; i < kernel; i++)
+		feed(profile, &in_kernel.header);
+	feed(profile, &quality.header);
+	end(profile,
+	    (const uint64_t[STATES]){
+		    [STATE_USER] = user_ms * NS_PER_MS, [STATE_KERNEL] = kernel_ms * NS_PER_MS});
+	return profile;
+}
 
-		for (int i = 0; i < 4000; i++) {
-			bool is_long = i % 10 == 0;
-			double length = is_long ? long_ns : short_ns;
-			/* what is expected is wrong half of the time */
-			double expected = drawn(&seed) < 0.5 ? length : 500;
-			double chance = fmin(1, expected / 5000);
-			struct wire_spent one = away(WIRE_IPC, 1000, 1000 + (uint64_t)length,
-						     1000 + (uint64_t)length, chance,
-						     is_long ? ON_WAIT : ON_COMPUTE);
+/* Of 2 s, samples have met 1.1 s: the rest is in turns that end before the next one. */
+CASE(what_samples_miss_is_not_spread)
+{
+	struct profile *profile = sampled(100, 10, 1500, 500);
+	const struct profile_spot *found = spot(profile, COMPUTES, STATE_USER);
 
-			if (drawn(&seed) < chance)
-				feed(profile, &one.header);
-		}
-		end(profile,
-		    (const uint64_t[STATES]){[STATE_IPC] = (uint64_t)(truth + 400 * long_ns)});
-		found = spot(profile, COMPUTES, STATE_IPC);
-		assert_non_null(found);
-		sum += found->self.ns;
-		inside += fabs(found->self.ns - truth) <= 1.96 * estimate_error(&found->self);
-		assert_near(found->self.ns + spot(profile, WAITS, STATE_IPC)->self.ns,
-			    truth + 400 * long_ns);
+	assert_near(found->self.ns / NS_PER_MS, 1000);
+	/* of the samples alone: of the whole, nothing is known */
+	assert_true(fabs(estimate_error(&found->self) / NS_PER_MS - 100) < 1);
+	assert_near(spot(profile, RECURSES, STATE_KERNEL)->self.ns / NS_PER_MS, 100);
+	assert_int_equal(profile_states(profile)[STATE_USER].sampled_ns / NS_PER_MS, 1000);
+	assert_int_equal(profile_states(profile)[STATE_KERNEL].sampled_ns / NS_PER_MS, 100);
+	profile_free(profile);
+}
+
+CASE(samples_that_chance_explains_divide_all)
+{
+	static const struct {
+		unsigned int user, kernel;
+		uint64_t user_ms, kernel_ms;
+	} those[] = {
+		{100, 10, 1050, 150},
+		{1, 0, 80, 0},
+		{400, 0, 4200, 0},
+		{3, 1, 120, 10},
+		/* the tick may take one for the other */
+		{20, 180, 1700, 300},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(those); i++) {
+		struct profile *profile = sampled(those[i].user, those[i].kernel, those[i].user_ms,
+						  those[i].kernel_ms);
+
+		assert_near(spot(profile, COMPUTES, STATE_USER)->self.ns / NS_PER_MS,
+			    (double)those[i].user_ms);
+		assert_int_equal(profile_states(profile)[STATE_KERNEL].sampled_ns,
+				 those[i].kernel_ms * NS_PER_MS);
 		profile_free(profile);
 	}
-	assert_true(fabs(sum / rounds / truth - 1) < 0.02);
-	assert_true(inside > rounds * 90 / 100 && inside < rounds * 99 / 100);
+}
+
+/* Two standard errors more than was met: that may be chance, or not. */
+CASE(what_chance_hardly_explains_is_in_the_error)
+{
+	struct profile *usual = sampled(100, 0, 1000, 0), *odd = sampled(100, 0, 1330, 0);
+	const struct profile_spot *found = spot(odd, COMPUTES, STATE_USER);
+
+	assert_near(found->self.ns / NS_PER_MS, 1330);
+	assert_true(estimate_error(&found->self) / NS_PER_MS > 150);
+	assert_true(estimate_error(&spot(usual, COMPUTES, STATE_USER)->self) / NS_PER_MS < 15);
+	profile_free(usual);
+	profile_free(odd);
+}
+
+/* Files of two sessions, which number their stacks from one on, and two of one session. */
+CASE(sessions_that_are_read_as_one_keep_their_stacks)
+{
+	struct profile *profile = make();
+	struct wire_header restart = {.size = sizeof(restart), .kind = WIRE_RESTART};
+	struct wire_spent computes = sample(ON_COMPUTE, WIRE_SPENT_IN_USER_MODE);
+	struct wire_spent other = sample(1, WIRE_SPENT_IN_USER_MODE), unknown = other;
+	const uint32_t frames[] = {1, 2}, again[] = {COMPUTES, MAIN};
+	const struct profile_spot *found;
+
+	unknown.stack = 77;
+	feed(profile, &computes.header);
+	feed(profile, &restart);
+	add_frame(profile, 1, "other", WIRE_FRAME_USER);
+	add_frame(profile, 2, "main", WIRE_FRAME_USER);
+	add_stack(profile, 1, frames, 2);
+	feed(profile, &other.header);
+	feed(profile, &restart);
+	/* what was there is not, until it is named again */
+	feed(profile, &computes.header);
+	feed(profile, &restart);
+	add_frame(profile, MAIN, "main", WIRE_FRAME_USER);
+	add_frame(profile, COMPUTES, "computes", WIRE_FRAME_USER);
+	add_stack(profile, 900, again, 2);
+	computes.stack = 900;
+	feed(profile, &computes.header);
+	feed(profile, &unknown.header);
+	end(profile, (const uint64_t[STATES]){[STATE_USER] = 500});
+	assert_near(spot(profile, COMPUTES, STATE_USER)->self.ns, 200);
+	found = spot(profile, FRAMES, STATE_USER);
+	assert_string_equal(stacks_frame(profile_stacks(profile), FRAMES)->function, "other");
+	assert_near(found->self.ns, 100);
+	assert_near(spot(profile, 0, STATE_USER)->self.ns, 200);
+	/* one frame of the same line is one, and so is a stack */
+	assert_int_equal(profile_stacks(profile)->frame_count, FRAMES + 1);
+	assert_int_equal(profile_stacks(profile)->stack_count, ON_RECURSION + 1);
+	profile_free(profile);
 }
 
 CASE(records_that_cannot_be)
@@ -298,7 +417,8 @@ CASE(a_named_library_says_more_than_an_address_of_a_stripped_program)
 /* A Java program, which waits in the same few functions of its machine. */
 CASE(what_nameless_code_has_called_says_more_than_where_that_waits)
 {
-	enum { FUTEX = 20, PARK, ENTER, CALL, NAMELESS, BEGINS };
+	enum { FUTEX = 20, PARK, ENTER, CALL, NAMELESS, BEGINS, INTERRUPT };
+	const uint32_t preempted[] = {INTERRUPT, NAMELESS, CALL, BEGINS};
 	const uint32_t called[] = {FUTEX, PARK, ENTER, NAMELESS, CALL, BEGINS};
 	const uint32_t machine[] = {FUTEX, PARK, BEGINS}, direct[] = {FUTEX, NAMELESS, CALL};
 	struct profile *profile = make();
@@ -321,6 +441,15 @@ CASE(what_nameless_code_has_called_says_more_than_where_that_waits)
 	assert_int_equal(stacks_function_of(stacks, 10), ENTER);
 	assert_int_equal(stacks_function_of(stacks, 11), PARK);
 	assert_int_equal(stacks_function_of(stacks, 12), CALL);
+	/* it lost its CPU there: what has called it is not meant, by name or not */
+	add_frame(profile, INTERRUPT, "irqentry_exit", WIRE_FRAME_KERNEL);
+	add_stack(profile, 13, preempted, 4);
+	assert_int_equal(profile_own_frame(stacks, 13, STATE_RUNNABLE), NAMELESS);
+	assert_int_equal(profile_own_frame(stacks, 12, STATE_LOCK), CALL);
+	add_stack(profile, 14, preempted, 2);
+	assert_int_equal(stacks_function_of(stacks, 14), NAMELESS);
+	add_stack(profile, 15, preempted, 1);
+	assert_int_equal(stacks_function_of(stacks, 15), INTERRUPT);
 	profile_free(profile);
 }
 
@@ -369,8 +498,14 @@ int main(void)
 		cmocka_unit_test(a_frame_that_is_not_there_is_none),
 		cmocka_unit_test(a_wait_in_parts_is_one_stack),
 		cmocka_unit_test(what_was_unlikely_counts_more),
+		cmocka_unit_test(what_chance_does_not_explain_is_not_sampled),
+		cmocka_unit_test(no_more_than_the_account_has),
+		cmocka_unit_test(what_samples_miss_is_not_spread),
+		cmocka_unit_test(samples_that_chance_explains_divide_all),
+		cmocka_unit_test(what_chance_hardly_explains_is_in_the_error),
 		cmocka_unit_test(what_was_before_the_profile_does_not_count),
-		cmocka_unit_test(shares_are_right_on_average_and_within_their_errors),
+		cmocka_unit_test(a_window_begins_later_with_counts_of_its_own),
+		cmocka_unit_test(sessions_that_are_read_as_one_keep_their_stacks),
 		cmocka_unit_test(records_that_cannot_be),
 		cmocka_unit_test(lines_and_files),
 	};

@@ -266,6 +266,49 @@ CASE(a_summary_of_very_many_threads_stays_small)
 	summary_release(&summary);
 }
 
+/* Names as there may be, in cgroups as many as `groups`; the first one has the most. */
+static void summarize_ended(struct summary *summary, uint32_t names, uint32_t groups)
+{
+	for (uint32_t i = 0; i < 100; i++) {
+		struct row rows[1000];
+		struct session_info session = {.wire = {.source = WIRE_SOURCE_BPF}};
+		struct interval interval = {.rows = rows, .row_count = 1000, .session = &session};
+
+		for (uint32_t j = 0; j < 1000; j++) {
+			uint32_t number = i * 1000 + j;
+
+			rows[j] = sample_row(number + 1, number % groups ? 10 : 20);
+			rows[j].exited = true;
+			rows[j].cgroup_id = number % groups + 1;
+			snprintf(rows[j].process, sizeof(rows[j].process), "p%u", number % names);
+		}
+		assert_int_equal(summary_add(summary, &interval), 0);
+	}
+	assert_int_equal(summary_end(summary), 0);
+}
+
+CASE(ended_threads_that_are_summed_up_stay_in_their_cgroups)
+{
+	struct summary summary = {0};
+	uint64_t user_ns = 0;
+
+	summarize_ended(&summary, 3, 4);
+	interval_group(&summary.whole, BY_CGROUP);
+	assert_int_equal(summary.whole.row_count, 4);
+	for (uint64_t i = 0; i < 4; i++) {
+		assert_int_equal(summary.whole.rows[i].cgroup_id, i + 1);
+		assert_int_equal(summary.whole.rows[i].threads, 25000);
+	}
+	summary_release(&summary);
+	/* a cgroup a thread, and a name: the rest is summed up all the same */
+	summarize_ended(&summary, 50000, 100000);
+	assert_true(summary.whole.row_count <= 65536 + 4096);
+	for (size_t i = 0; i < summary.whole.row_count; i++)
+		user_ns += summary.whole.rows[i].states_ns[STATE_USER];
+	assert_int_equal(user_ns, 100000 * 10 + 10);
+	summary_release(&summary);
+}
+
 CASE(cgroups_are_forgotten)
 {
 	struct session_info session = {0};
@@ -306,6 +349,7 @@ CASE(session_keeps_the_last_word)
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(ended_threads_that_are_summed_up_stay_in_their_cgroups),
 		cmocka_unit_test(cgroups_are_forgotten),
 		cmocka_unit_test(identities_number_threads),
 		cmocka_unit_test(history_sums_and_remembers),

@@ -169,6 +169,80 @@ CASE(of_a_wait_that_began_earlier_the_rest_is_of_the_interval)
 	reason_marks_release(&marks);
 }
 
+CASE(reasons_are_counted_from_where_a_time_began)
+{
+	struct wire_wait_site pipe = site_of(STATE_LOCK, READ), other = site_of(STATE_LOCK, 9);
+	struct row row = blocked(STATE_LOCK, 600, 200);
+	struct wire_reason reasons[] = {ended_of(&row, other, 1000), ended_of(&row, pipe, 5000)};
+	struct wire_reason since[2];
+	struct reason_marks marks = {0};
+	struct reason_base base = {0};
+
+	/* what was before the first is not known, and not counted */
+	turn(&marks, reasons, 2);
+	assert_int_equal(reason_base_begin(&base, &marks), 0);
+	assert_int_equal(reason_base_since(&base, &marks, since), 0);
+	reasons[1].total_ns += 70;
+	reasons[1].count += 2;
+	turn(&marks, reasons, 2);
+	assert_int_equal(reason_base_since(&base, &marks, since), 1);
+	assert_int_equal(since[0].total_ns, 70);
+	assert_int_equal(since[0].count, 2);
+	/* it begins again with this interval, of which that is all */
+	assert_int_equal(reason_base_begin(&base, &marks), 0);
+	assert_int_equal(reason_base_since(&base, &marks, since), 1);
+	assert_int_equal(since[0].total_ns, 70);
+	/* what was not kept for a while has begun at zero */
+	turn(&marks, reasons, 0);
+	assert_int_equal(reason_base_since(&base, &marks, since), 0);
+	turn(&marks, reasons, 0);
+	assert_int_equal(reason_base_since(&base, &marks, since), 0);
+	turn(&marks, reasons, 2);
+	assert_int_equal(reason_base_since(&base, &marks, since), 2);
+	assert_int_equal(since[0].total_ns + since[1].total_ns, 6070);
+	reason_base_release(&base);
+	reason_marks_release(&marks);
+}
+
+CASE(a_thread_that_one_snapshot_has_missed_counts_from_where_it_was)
+{
+	struct row row = blocked(STATE_LOCK, 600, 200), missed = row;
+	struct wire_wait_site pipe = site_of(STATE_LOCK, READ), other = site_of(STATE_LOCK, 9);
+	struct wire_reason reasons[3], since[3];
+	struct reason_marks marks = {0};
+	struct reason_base base = {0}, later = {0};
+
+	missed.tid += 1;
+	reasons[0] = ended_of(&row, pipe, 5000);
+	reasons[1] = ended_of(&missed, pipe, 7000);
+	reasons[2] = ended_of(&missed, other, 9000);
+	turn(&marks, reasons, 3);
+	assert_int_equal(reason_base_begin(&base, &marks), 0);
+	turn(&marks, reasons, 1);
+	assert_int_equal(reason_base_since(&base, &marks, since), 0);
+	/* as often as one asks */
+	assert_int_equal(reason_base_since(&base, &marks, since), 0);
+	for (int i = 0; i < 3; i++) {
+		reasons[i].total_ns += 10;
+		reasons[i].count++;
+	}
+	turn(&marks, reasons, 3);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(reason_marks_ended(&marks, &marks.now[i]), 10);
+	assert_int_equal(reason_base_since(&base, &marks, since), 3);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(since[i].total_ns, 10);
+		assert_int_equal(since[i].count, 1);
+	}
+	/* also where the time begins with the snapshot that missed it */
+	assert_int_equal(reason_base_begin(&later, &marks), 0);
+	assert_int_equal(reason_base_since(&later, &marks, since), 3);
+	assert_int_equal(since[0].total_ns + since[1].total_ns + since[2].total_ns, 30);
+	reason_base_release(&base);
+	reason_base_release(&later);
+	reason_marks_release(&marks);
+}
+
 /* Of the group, all reasons of that state: what it was blocked in it. */
 static uint64_t by_reason(const struct counters *counters, const struct leader *group,
 			  enum state state)
@@ -388,6 +462,8 @@ int main(void)
 		cmocka_unit_test(who_runs_or_is_stopped_waits_for_nothing),
 		cmocka_unit_test(waits_that_have_ended_are_known_by_reason),
 		cmocka_unit_test(of_a_wait_that_began_earlier_the_rest_is_of_the_interval),
+		cmocka_unit_test(reasons_are_counted_from_where_a_time_began),
+		cmocka_unit_test(a_thread_that_one_snapshot_has_missed_counts_from_where_it_was),
 		cmocka_unit_test(reasons_of_a_group_add_up_and_never_go_back),
 		cmocka_unit_test(sites_with_the_same_words_are_one_reason),
 		cmocka_unit_test(names_that_are_printed_alike_are_one_group),

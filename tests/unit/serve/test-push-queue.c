@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "serve/push_queue.h"
@@ -24,6 +26,18 @@ int fdatasync(int fd)
 		return 0;
 	errno = ENOMEM;
 	return -1;
+}
+
+static time_t clock_seconds; /* by which the machine's clock is ahead */
+
+/* In place of the C library's. */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int result = (int)syscall(SYS_clock_gettime, clock, now);
+
+	if (clock == CLOCK_REALTIME)
+		now->tv_sec += clock_seconds;
+	return result;
 }
 
 static char path[] = "/tmp/dwell-test-queue.XXXXXX";
@@ -186,6 +200,34 @@ CASE(files_outlive_the_process)
 	assert_empty(other);
 }
 
+/* Those of a process that has ended, and of the one that goes on, in the order they were added. */
+static void set_clocks(int in)
+{
+	static const time_t day = 24 * 3600;
+	static const time_t clocks[] = {0, -day, 365 * day, -365 * day};
+	static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+	struct push_queue *queue = open_queue(in, "one");
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		clock_seconds = clocks[i / 2];
+		assert_int_equal(add(queue, names[i], 10, false), 0);
+		if (in < 0)
+			continue;
+		push_queue_close(queue);
+		queue = open_queue(in, "one");
+	}
+	clock_seconds = 0;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		take(queue, names[i], 10);
+	assert_empty(queue);
+}
+
+CASE(a_clock_that_is_set_changes_no_order)
+{
+	set_clocks(-1);
+	set_clocks(directory);
+}
+
 static const char *damage_how;
 
 static void damage(const char *name)
@@ -275,6 +317,7 @@ int main(void)
 		cmocka_unit_test(they_come_out_in_order),
 		cmocka_unit_test(the_oldest_make_room),
 		cmocka_unit_test(files_outlive_the_process),
+		cmocka_unit_test(a_clock_that_is_set_changes_no_order),
 		cmocka_unit_test(what_is_damaged_is_left_out),
 		cmocka_unit_test(without_a_directory_that_takes_files_they_are_in_memory),
 		cmocka_unit_test(one_that_could_not_be_written_for_want_of_memory_is_in_memory),

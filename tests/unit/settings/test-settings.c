@@ -46,6 +46,7 @@ CASE(every_setting)
 					"idle = \"false\"\n"
 					"by = \"cgroup\"\n"
 					"sort = \"lock\"\n"
+					"reverse = \"true\"\n"
 					"interval = \"250ms\"\n");
 
 	assert_int_equal(settings.theme, THEME_LIGHT);
@@ -56,6 +57,7 @@ CASE(every_setting)
 	assert_int_equal(settings.by, BY_CGROUP);
 	assert_false(settings.tree);
 	assert_ptr_equal(settings.sort, field_find("lock"));
+	assert_true(settings.reverse);
 	assert_int_equal(settings.interval_ns, 250 * NS_PER_MS);
 	settings = take("by = tree");
 	assert_int_equal(settings.by, BY_PROCESS);
@@ -84,6 +86,7 @@ CASE(nothing_is_the_default)
 		assert_int_equal(settings.theme, THEME_AUTO);
 		assert_false(settings.by_given);
 		assert_null(settings.sort);
+		assert_false(settings.reverse);
 		assert_int_equal(settings.interval_ns, 0);
 	}
 }
@@ -146,6 +149,7 @@ CASE(mistakes_are_named_by_line_and_column)
 {
 	refuse("theme = \"blue\"\n", "config:1:9: theme is auto, dark, light or mono, not 'blue'");
 	refuse("\n\n  marks = yes\n", "config:3:11: marks is true or false, not 'yes'");
+	refuse("reverse = down", "config:1:11: reverse is true or false, not 'down'");
 	refuse("columns = \"some\"", "config:1:11: columns is present or all, not 'some'");
 	refuse("idle = 1", "config:1:8: idle is true or false, not '1'");
 	refuse("by = \"user\"", "config:1:6: by is thread, process, tree or cgroup, not 'user'");
@@ -286,6 +290,7 @@ static void assert_same(const struct settings *a, const struct settings *b)
 	assert_int_equal(a->all_columns, b->all_columns);
 	assert_int_equal(a->hide_idle, b->hide_idle);
 	assert_ptr_equal(a->sort, b->sort);
+	assert_int_equal(a->reverse, b->reverse);
 	assert_int_equal(a->by_given, b->by_given);
 	assert_int_equal(a->by, b->by);
 	assert_int_equal(a->tree, b->tree);
@@ -309,6 +314,7 @@ CASE(what_is_saved_is_loaded)
 					  .all_columns = i & 2,
 					  .hide_idle = i & 4,
 					  .sort = &fields[i],
+					  .reverse = i & 8,
 					  .by_given = true,
 					  .by = i % 4 == 3 ? BY_PROCESS : (enum grouping)(i % 3),
 					  .tree = i % 4 == 3,
@@ -382,6 +388,35 @@ CASE(what_the_user_wrote_stays)
 	unlink(path);
 }
 
+CASE(a_direction_is_written_where_it_is_the_other_one)
+{
+	struct settings settings = {.sort = field_find("lock")};
+	struct error error;
+	char path[PATH_MAX], text[4096];
+	FILE *file;
+
+	assert_int_equal(settings_path(path, sizeof(path)), 0);
+	unlink(path);
+	assert_int_equal(settings_save(&settings, &error), 0);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	assert_non_null(strstr(text, "sort = \"lock\""));
+	assert_null(strstr(text, "reverse"));
+	/* a line that is there follows it both ways */
+	write_text(path, "sort = \"lock\"\n");
+	settings.reverse = true;
+	assert_int_equal(settings_save(&settings, &error), 0);
+	assert_text(path, "sort = \"lock\"\nreverse = \"true\"  # the order the other way round: "
+			  "true or false\n");
+	settings.reverse = false;
+	assert_int_equal(settings_save(&settings, &error), 0);
+	assert_text(path, "sort = \"lock\"\nreverse = \"false\"  # the order the other way round: "
+			  "true or false\n");
+	unlink(path);
+}
+
 CASE(any_bytes_are_read)
 {
 	static const char words[][12] = {"theme", "=", "\"", "\n",   "[keys]", "#",
@@ -418,6 +453,7 @@ int main(void)
 		cmocka_unit_test(places_that_are_no_files),
 		cmocka_unit_test(what_is_saved_is_loaded),
 		cmocka_unit_test(what_the_user_wrote_stays),
+		cmocka_unit_test(a_direction_is_written_where_it_is_the_other_one),
 		cmocka_unit_test(any_bytes_are_read),
 	};
 	char path[64];

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* memfd_create */
 #include "test.h"
 
 #include <errno.h>
@@ -84,9 +85,21 @@ __asm__(".pushsection dwell_first, \"ax\", %progbits\n"
 	".type hand_second_sized, %function\n"
 	"hand_second_sized: nop; nop; nop; nop\n"
 	".size hand_second_sized, . - hand_second_sized\n"
+	".popsection\n"
+	".pushsection dwell_names, \"ax\", %progbits\n"
+	".type __GI_hand_exported, %function\n"
+	".globl hand_exported\n"
+	".type hand_exported, %function\n"
+	"__GI_hand_exported: hand_exported: nop; nop; nop; nop\n"
+	".size __GI_hand_exported, . - __GI_hand_exported\n"
+	".size hand_exported, . - hand_exported\n"
+	".globl __GI_hand_hidden\n"
+	".type __GI_hand_hidden, %function\n"
+	"__GI_hand_hidden: nop; nop; nop; nop\n"
+	".size __GI_hand_hidden, . - __GI_hand_hidden\n"
 	".popsection\n");
 
-extern const char hand_written[], hand_last[], hand_label[];
+extern const char hand_written[], hand_last[], hand_label[], hand_exported[], __GI_hand_hidden[];
 
 CASE(functions_without_a_size_end_where_something_else_begins)
 {
@@ -114,6 +127,23 @@ CASE(functions_without_a_size_end_where_something_else_begins)
 	assert_int_equal(object_function_end(object, last), last + 2 * bytes);
 	objects_release(&objects);
 	mappings_release(&mappings);
+}
+
+CASE(of_several_names_the_exported_one_is_shown)
+{
+	struct symbolizer *symbolizer = symbolizer_new(NULL);
+	struct symbol symbol;
+
+	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid(), 0), 0);
+	assert_int_equal(
+		symbolizer_find(symbolizer, (uint64_t)(uintptr_t)hand_exported, false, &symbol), 0);
+	assert_string_equal(symbol.frames[0].function, "hand_exported");
+	/* glibc's for itself alone */
+	assert_int_equal(
+		symbolizer_find(symbolizer, (uint64_t)(uintptr_t)__GI_hand_hidden, false, &symbol),
+		0);
+	assert_string_equal(symbol.frames[0].function, "hand_hidden");
+	symbolizer_free(symbolizer);
 }
 
 #define LINKED_BYTES (4 << 20) /* with sanitizers, or another linker, it is far away */
@@ -173,6 +203,50 @@ CASE(go_programs_have_a_table_of_their_own)
 	assert_false(object_go_place(object, 0xfff, &place));
 	assert_false(object_go_place(object, 0x1200, &place));
 	object_free(object);
+}
+
+/* That file as one of another machine. */
+static struct object *go_program_of(int machine)
+{
+	uint8_t bytes[4096];
+	int seed = open(SEEDS "/elf/go", O_RDONLY | O_CLOEXEC);
+	int fd = memfd_create("go", MFD_CLOEXEC);
+	ssize_t length = read(seed, bytes, sizeof(bytes));
+	struct object *object;
+
+	assert_true(length > (ssize_t)sizeof(Elf64_Ehdr));
+	bytes[offsetof(Elf64_Ehdr, e_machine)] = (uint8_t)machine;
+	assert_int_equal(write(fd, bytes, (size_t)length), length);
+	close(seed);
+	assert_int_equal(object_open(&object, fd), 0);
+	return object;
+}
+
+/* The first function takes 24 bytes of stack from 0x1004 on; up to 0x1074 that is known. */
+CASE(frames_of_go_are_in_its_table)
+{
+	struct object *intel = go_program_of(EM_X86_64), *arm = go_program_of(EM_AARCH64);
+	struct frame_rule rule;
+
+	assert_true(object_frame(intel, 0x1003, &rule));
+	assert_int_equal(rule.base, FRAME_FROM_STACK);
+	assert_int_equal(rule.cfa_offset, 8);
+	assert_int_equal(rule.return_offset, -8);
+	assert_true(object_frame(intel, 0x1073, &rule));
+	assert_int_equal(rule.cfa_offset, 32);
+	assert_int_equal(rule.return_offset, -8);
+	assert_int_equal(rule.frame_offset, 0);
+	assert_false(object_frame(intel, 0x1074, &rule));
+	assert_false(object_frame(intel, 0x1180, &rule));
+	/* the caller's address is in a register until the function has a frame */
+	assert_true(object_frame(arm, 0x1003, &rule));
+	assert_int_equal(rule.cfa_offset, 0);
+	assert_int_equal(rule.return_offset, 0);
+	assert_true(object_frame(arm, 0x1004, &rule));
+	assert_int_equal(rule.cfa_offset, 24);
+	assert_int_equal(rule.return_offset, -24);
+	object_free(intel);
+	object_free(arm);
 }
 
 /* As in stripped files, which keep what unwinders need. */
@@ -398,6 +472,25 @@ CASE(names_are_demangled)
 		{"_ZN4absl5Mutex4LockEv", "absl::Mutex::Lock()"},
 		{"_ZNSt6vectorIiSaIiEE9push_backEOi.cold",
 		 "std::vector<int, std::allocator<int> >::push_back(int&&)"},
+		{"_Z10inner_coroPZ10inner_corolE21_Z10inner_corol.Frame.actor", "inner_coro(long)"},
+		{"_Z10inner_coroPZ10inner_corolE21_Z10inner_corol.Frame.actor.cold",
+		 "inner_coro(long)"},
+		{"_ZN2ns1SIiE6memberEPZNKS1_6memberEiE27_ZNK2ns1SIiE6memberEi.Frame.destroy",
+		 "ns::S<int>::member(int) const"},
+		{"_ZZ4mainENUliE_clEPZZ4mainENKS_clEiE26_ZZ4mainENKUliE_clEi.Frame.actor",
+		 "main::{lambda(int)#1}::operator()(int) const"},
+		{"_Z10inner_corol.actor", "inner_coro(long)"}, /* clang's */
+		{"_Z4openP5a.Frame.actor", "_Z4openP5a"},
+		{"camlStdlib__List__map_483", "Stdlib.List.map"},
+		{"camlM.fib_81", "M.fib"}, /* 5.1 on */
+		{"camlStdlib__$5e$5e_12", "Stdlib.^^"},
+		{"camlM__fun_97", "M.fun_97"},
+		{"camlM__3", "M.3"},
+		{"camlM__a__", "M.a__"},
+		{"camlM__$", "M.$"},
+		{"camlM__$0a$4", "M.$0a$4"},
+		{"camlA", "A"},
+		{"caml_main", "caml_main"},
 		{"main", "main"},
 		{"read.part.0", "read.part.0"},
 		{"_Z", "_Z"},
@@ -557,6 +650,7 @@ int main(void)
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(functions_are_found_by_address),
 		cmocka_unit_test(functions_without_a_size_end_where_something_else_begins),
+		cmocka_unit_test(of_several_names_the_exported_one_is_shown),
 		cmocka_unit_test(entries_of_the_linkage_table_are_called_after_their_functions),
 		cmocka_unit_test(functions_begin_where_the_tables_say),
 		cmocka_unit_test(one_object_serves_all_mappings),
@@ -568,6 +662,7 @@ int main(void)
 		cmocka_unit_test(other_files_are_no_objects),
 		cmocka_unit_test(names_are_demangled),
 		cmocka_unit_test(go_programs_have_a_table_of_their_own),
+		cmocka_unit_test(frames_of_go_are_in_its_table),
 		cmocka_unit_test(inlined_functions_are_named),
 		cmocka_unit_test(code_of_the_kernel_in_every_process_has_names),
 		cmocka_unit_test(code_without_names_has_an_offset),

@@ -22,6 +22,38 @@ CASE(answers_of_terminals)
 	assert_int_equal(PARSE("jk\033]11;rgb:ffff/ffff/ffff\033\\\033[?62;22cq"), 1);
 }
 
+static const char *typed(const char *answer, size_t length)
+{
+	static char text[sizeof(((struct typed_ahead *)0)->bytes) + 1];
+	struct typed_ahead ahead;
+
+	background_typed(&ahead, answer, length);
+	memcpy(text, ahead.bytes, ahead.count);
+	text[ahead.count] = '\0';
+	return text;
+}
+
+#define TYPED(text) typed(text, sizeof(text) - 1)
+
+CASE(what_was_typed_is_kept)
+{
+	static const char answer[] = "jk\033]11;rgb:ffff/ffff/ffff\033\\\033[?62;22cq";
+	char many[1000];
+
+	assert_string_equal(TYPED(answer), "jkq");
+	assert_string_equal(TYPED("q"), "q");
+	assert_string_equal(TYPED("\033]11;rgb:ff/ff/ff\aq\r"), "q\r");
+	assert_string_equal(TYPED("\033[A\033[5~x\033[?1;2c"), "x");
+	assert_string_equal(TYPED("a\0\303\244b"), "ab");
+	assert_string_equal(TYPED("\033jqx"), "qx");
+	assert_string_equal(TYPED("\033\033[Bq\033OPx"), "qx");
+	/* what is cut short may be anything */
+	for (size_t length = 0; length < sizeof(answer); length++)
+		assert_true(strspn(typed(answer, length), "jkq\0") <= 3);
+	memset(many, 'x', sizeof(many));
+	assert_int_equal(strlen(typed(many, sizeof(many))), 64);
+}
+
 CASE(colours_are_as_light_as_they_look)
 {
 	assert_int_equal(PARSE("\033]11;rgb:ffff/0000/0000\a"), 0);
@@ -73,6 +105,7 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(answers_of_terminals),
+		cmocka_unit_test(what_was_typed_is_kept),
 		cmocka_unit_test(colours_are_as_light_as_they_look),
 		cmocka_unit_test(what_is_cut_short_says_nothing),
 		cmocka_unit_test(hostile_bytes_say_nothing),

@@ -161,6 +161,36 @@ CASE(solid_states_look_different)
 	assert_int_equal(alike, 0);
 }
 
+/* A warning is not a state, whatever part of a bar is beside it. */
+CASE(no_role_looks_like_a_solid_state)
+{
+	int alike = 0;
+
+	for (size_t i = 0; i < SETS; i++) {
+		struct palette palette;
+
+		palette_init(&palette, sets[i].colours, sets[i].theme);
+		for (int role = 0; role < ROLE_STATE; role++) {
+			for (int of = 0; of < STATES; of++) {
+				double distance;
+
+				if (palette.text[role] < 0 || !palette.solid[of])
+					continue;
+				distance =
+					delta_e(xterm(palette.text[role]), xterm(palette.bar[of]));
+				if (distance >= DELTA_E_MIN)
+					continue;
+				print_error("%d colours, %s: role %d and %s, distance %.1f\n",
+					    sets[i].colours, theme_keys[sets[i].theme], role,
+					    state_info[of].key, distance);
+				alike++;
+			}
+		}
+		assert_true(palette.few == (palette.text[ROLE_WARNING] < 0));
+	}
+	assert_int_equal(alike, 0);
+}
+
 CASE(what_matters_is_solid)
 {
 	static const enum state most[] = {STATE_USER, STATE_KERNEL, STATE_RUNNABLE};
@@ -215,6 +245,7 @@ int main(void)
 		cmocka_unit_test(figures_of_the_test_itself),
 		cmocka_unit_test(text_can_be_read),
 		cmocka_unit_test(solid_states_look_different),
+		cmocka_unit_test(no_role_looks_like_a_solid_state),
 		cmocka_unit_test(what_matters_is_solid),
 		cmocka_unit_test(without_colours_nothing_is_solid),
 		cmocka_unit_test(no_colour_is_beyond_the_terminal),

@@ -73,6 +73,8 @@ CASE(bars_are_as_long_as_their_shares)
 struct feed {
 	struct intervals *intervals;
 	uint64_t now_ns;
+	uint64_t disk_ns; /* of the first, from its start on */
+	bool without_first;
 };
 
 static int send(struct feed *feed, const void *record, struct interval **ret_interval)
@@ -87,7 +89,7 @@ static struct interval *next_interval(struct feed *feed, uint64_t order)
 	struct interval *interval = NULL;
 
 	feed->now_ns += 1000000;
-	for (uint32_t i = 0; i < 3; i++) {
+	for (uint32_t i = feed->without_first; i < 3; i++) {
 		struct wire_thread thread = {
 			.header = {.size = sizeof(thread), .kind = WIRE_THREAD},
 			.start_ns = 5,
@@ -102,6 +104,10 @@ static struct interval *next_interval(struct feed *feed, uint64_t order)
 		/* `order` says which of them was busiest */
 		thread.totals.ns[WIRE_ON_CPU] = (feed->now_ns - 10) / (1 + (i + order) % 3);
 		thread.totals.ns[WIRE_IDLE] = feed->now_ns - 10 - thread.totals.ns[WIRE_ON_CPU];
+		if (!i) {
+			thread.totals.ns[WIRE_DISK] = feed->disk_ns;
+			thread.totals.ns[WIRE_ON_CPU] -= feed->disk_ns;
+		}
 		memcpy(thread.comm, names[i], strlen(names[i]));
 		memcpy(thread.process, "server", 6);
 		assert_int_equal(send(feed, &thread, &interval), 0);
@@ -126,7 +132,7 @@ static struct top_screen *open_screen(struct feed *feed)
 	};
 	struct interval *ignored;
 
-	*feed = (struct feed){intervals_new(), 1000000};
+	*feed = (struct feed){.intervals = intervals_new(), .now_ns = 1000000};
 	assert_int_equal(send(feed, &session, &ignored), 0);
 	next_interval(feed, 0);
 	assert_int_equal(top_screen_update(screen, feed->intervals, next_interval(feed, 0)), 0);
@@ -174,6 +180,47 @@ CASE(rows_come_in_order_and_can_be_reversed)
 	intervals_free(feed.intervals);
 }
 
+CASE(columns_come_with_time_to_speak_of_and_stay_for_a_while)
+{
+	struct feed feed;
+	struct top_screen *screen = open_screen(&feed);
+
+	/* of 1 ms */
+	feed.disk_ns += 499;
+	assert_int_equal(top_screen_update(screen, feed.intervals, next_interval(&feed, 0)), 0);
+	assert_null(strstr(draw(screen, 24, 120), "DISK"));
+	feed.disk_ns += 501;
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(top_screen_update(screen, feed.intervals, next_interval(&feed, 0)),
+				 0);
+		assert_non_null(strstr(draw(screen, 24, 120), "DISK"));
+	}
+	assert_int_equal(top_screen_update(screen, feed.intervals, next_interval(&feed, 0)), 0);
+	assert_null(strstr(draw(screen, 24, 120), "DISK"));
+	press(screen, "z");
+	assert_non_null(strstr(draw(screen, 24, 160), "DISK"));
+	top_screen_free(screen);
+	intervals_free(feed.intervals);
+}
+
+CASE(the_inspector_says_over_what_and_cuts_no_name)
+{
+	struct feed feed;
+	struct top_screen *screen = open_screen(&feed);
+
+	assert_non_null(strstr(draw(screen, 24, 120), " in 1 interval -"));
+	assert_int_equal(top_screen_update(screen, feed.intervals, next_interval(&feed, 0)), 0);
+	assert_non_null(strstr(draw(screen, 24, 120), " in 2 intervals -"));
+	for (int columns = 48; columns < 140; columns++) {
+		const char *text = draw(screen, 24, columns);
+		const char *at = strstr(text, "switches ");
+
+		assert_true(!at || !memchr(at, '~', strcspn(at, "\n")));
+	}
+	top_screen_free(screen);
+	intervals_free(feed.intervals);
+}
+
 CASE(the_selection_is_a_line_until_it_follows_a_thread)
 {
 	struct feed feed;
@@ -207,6 +254,108 @@ CASE(a_frozen_screen_does_not_change)
 	assert_int_equal(top_screen_update(screen, feed.intervals, next_interval(&feed, 2)), 0);
 	assert_string_equal(draw(screen, 24, 100), before);
 	free(before);
+	top_screen_free(screen);
+	intervals_free(feed.intervals);
+}
+
+static enum screen_request press_kind(struct top_screen *screen, enum key_kind kind)
+{
+	return top_screen_key(screen, (struct key){.kind = kind});
+}
+
+CASE(escape_takes_back_what_was_typed)
+{
+	struct feed feed;
+	struct top_screen *screen = open_screen(&feed);
+
+	press(screen, "\\zzz");
+	assert_non_null(strstr(draw(screen, 24, 100), "nothing matches the filter"));
+	press_kind(screen, KEY_KIND_ESCAPE);
+	assert_non_null(strstr(draw(screen, 24, 100), "worker-b"));
+	press(screen, "/worker-c");
+	assert_non_null(strstr(draw(screen, 24, 100), "-- 102 worker-c -"));
+	press_kind(screen, KEY_KIND_ESCAPE);
+	assert_non_null(strstr(draw(screen, 24, 100), "-- 100 worker-a -"));
+	press(screen, "n");
+	assert_null(strstr(draw(screen, 24, 100), "nothing matches"));
+	top_screen_free(screen);
+	intervals_free(feed.intervals);
+}
+
+CASE(all_about_a_thread_ends_with_it)
+{
+	struct feed feed;
+	struct top_screen *screen = open_screen(&feed);
+
+	press(screen, "\n");
+	assert_null(strstr(draw(screen, 24, 100), "worker-b"));
+	feed.without_first = true;
+	next_interval(&feed, 0); /* in which it ended, which was not seen */
+	assert_int_equal(top_screen_update(screen, feed.intervals, next_interval(&feed, 0)), 0);
+	assert_non_null(strstr(draw(screen, 24, 100), "thread 100 has ended"));
+	assert_non_null(strstr(draw(screen, 24, 100), "worker-b"));
+	top_screen_free(screen);
+	intervals_free(feed.intervals);
+}
+
+/* Each line is on one of the pages, and the line that says there are more hides none. */
+CASE(pages_pass_over_nothing)
+{
+	struct feed feed;
+	struct top_screen *screen = open_screen(&feed);
+	char *whole = strdup(draw(screen, 24, 100));
+
+	press(screen, "\n");
+	free(whole);
+	whole = strdup(draw(screen, 100, 100));
+	for (char *line = strtok(whole, "\n"); line; line = strtok(NULL, "\n")) {
+		bool found = false;
+
+		press_kind(screen, KEY_KIND_HOME);
+		press(screen, "\n\n");
+		for (int page = 0; page < 30 && !found; page++) {
+			found = strstr(draw(screen, 12, 100), line) != NULL;
+			press_kind(screen, KEY_KIND_PAGE_DOWN);
+		}
+		assert_true(found || strstr(line, "quit"));
+	}
+	/* and so does the wheel, which leaves the thread */
+	press(screen, "\n\n");
+	draw(screen, 12, 100);
+	press_kind(screen, KEY_KIND_WHEEL_DOWN);
+	assert_non_null(strstr(draw(screen, 12, 100), "-- 100 worker-a -"));
+	free(whole);
+	top_screen_free(screen);
+	intervals_free(feed.intervals);
+}
+
+CASE(only_the_first_rows_are_shown_where_that_was_asked_for)
+{
+	struct top_screen_options options = {
+		.sort = field_find("active"), .interval_ns = 1000000, .top = 2};
+	struct feed feed;
+	struct top_screen *all = open_screen(&feed), *screen = top_screen_new(&options);
+	const char *text;
+
+	assert_int_equal(top_screen_update(screen, feed.intervals, next_interval(&feed, 0)), 0);
+	text = draw(screen, 24, 100);
+	assert_non_null(strstr(text, "worker-b"));
+	assert_null(strstr(text, "worker-c"));
+	/* who is first is chosen among all */
+	press(screen, "r");
+	assert_non_null(strstr(draw(screen, 24, 100), "worker-c"));
+	top_screen_free(screen);
+	top_screen_free(all);
+	intervals_free(feed.intervals);
+}
+
+CASE(what_rows_are_sorted_by_is_there_at_any_width)
+{
+	struct feed feed;
+	struct top_screen *screen = open_screen(&feed);
+
+	for (int columns = 20; columns < 140; columns++)
+		assert_non_null(strstr(draw(screen, 24, columns), "vACTIVE"));
 	top_screen_free(screen);
 	intervals_free(feed.intervals);
 }
@@ -248,8 +397,11 @@ CASE(any_size_can_be_drawn)
 	intervals_free(feed.intervals);
 }
 
-/* 101 and 102 waited for a CPU: three hundred of a thousand for each of two threads of a name. */
-static struct top_screen *open_blamed_screen(struct feed *feed)
+/*
+ * 101 and 102 waited for a CPU: three hundred of a thousand for each of two threads of a name, and
+ * the rest for a third one, or `by_own` for several of their own process.
+ */
+static struct top_screen *open_blamed(struct feed *feed, bool by_own)
 {
 	struct top_screen_options options = {.sort = field_find("runnable"),
 					     .interval_ns = 1000000};
@@ -264,7 +416,7 @@ static struct top_screen *open_blamed_screen(struct feed *feed)
 	static const char *const names[] = {"worker-100", "worker-101", "worker-102"};
 	struct interval *interval = NULL;
 
-	*feed = (struct feed){intervals_new(), 1000000};
+	*feed = (struct feed){.intervals = intervals_new(), .now_ns = 1000000};
 	assert_int_equal(send(feed, &session, &interval), 0);
 	for (int round = 0; round < 2; round++, feed->now_ns += 1000000) {
 		struct wire_interval end = {.header = {sizeof(end), WIRE_INTERVAL, 0, feed->now_ns},
@@ -309,6 +461,11 @@ static struct top_screen *open_blamed_screen(struct feed *feed)
 				};
 				memcpy(record.culprits[i].comm, i ? "rustc" : "backup", i ? 5 : 6);
 			}
+			if (by_own) {
+				record.culprits[0].tid = 0;
+				record.culprits[0].pid = 100;
+				memcpy(record.culprits[0].comm, "server", 6);
+			}
 			if (round && tid > 100)
 				assert_int_equal(send(feed, &record, &interval), 0);
 		}
@@ -316,6 +473,30 @@ static struct top_screen *open_blamed_screen(struct feed *feed)
 	}
 	assert_int_equal(top_screen_update(screen, feed->intervals, interval), 0);
 	return screen;
+}
+
+static struct top_screen *open_blamed_screen(struct feed *feed)
+{
+	return open_blamed(feed, false);
+}
+
+/* The process's name and number would be those of its first thread, which was idle. */
+CASE(several_threads_are_not_the_first_one)
+{
+	struct feed feed;
+	struct top_screen *screen = open_blamed(&feed, true);
+	const char *text;
+
+	press(screen, "/102\n");
+	text = draw(screen, 24, 140);
+	assert_non_null(strstr(text, "ran instead: threads of server 100"));
+	assert_null(strstr(text, "ran instead: server 100"));
+	press(screen, "b");
+	text = draw(screen, 24, 140);
+	assert_non_null(strstr(text, "rustc 60 %  its own 40 %"));
+	assert_null(strstr(text, "server 40 %"));
+	top_screen_free(screen);
+	intervals_free(feed.intervals);
 }
 
 CASE(culprits_of_one_name_count_as_one)
@@ -370,10 +551,18 @@ int main(void)
 		cmocka_unit_test(bars_are_as_long_as_their_shares),
 		cmocka_unit_test(rows_come_in_order_and_can_be_reversed),
 		cmocka_unit_test(of_a_path_the_middle_is_cut),
+		cmocka_unit_test(columns_come_with_time_to_speak_of_and_stay_for_a_while),
+		cmocka_unit_test(the_inspector_says_over_what_and_cuts_no_name),
 		cmocka_unit_test(the_selection_is_a_line_until_it_follows_a_thread),
 		cmocka_unit_test(a_frozen_screen_does_not_change),
+		cmocka_unit_test(escape_takes_back_what_was_typed),
+		cmocka_unit_test(all_about_a_thread_ends_with_it),
+		cmocka_unit_test(pages_pass_over_nothing),
+		cmocka_unit_test(only_the_first_rows_are_shown_where_that_was_asked_for),
+		cmocka_unit_test(what_rows_are_sorted_by_is_there_at_any_width),
 		cmocka_unit_test(prompts_take_text),
 		cmocka_unit_test(any_size_can_be_drawn),
+		cmocka_unit_test(several_threads_are_not_the_first_one),
 		cmocka_unit_test(culprits_of_one_name_count_as_one),
 		cmocka_unit_test(losses_are_shown_from_both_sides),
 	};

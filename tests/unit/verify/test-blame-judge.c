@@ -31,7 +31,8 @@ static enum verdict judged_with(uint64_t lost, struct blame *blames, size_t coun
 			      .wall_ns = MS(1000),
 			      .blamed = STATE_RUNNABLE,
 			      .culprit_kind = WIRE_CULPRIT_THREAD,
-			      .culprit = "thief-@(1|2)"};
+			      .culprit = "thief-@(1|2)",
+			      .waits = {.count = 20}};
 	struct interval interval = {.blames = blames, .blame_count = count};
 
 	return blame_judge(&truth, &interval, lost, why);
@@ -82,6 +83,22 @@ static void test_losses_explain_a_few_waits_each(void **state)
 			    "victim: of its time in runnable dwell blames innocent for 100.0 %");
 }
 
+/* As without the hook that would know: no wait has a culprit, so dwell counts none either. */
+static void test_waits_that_are_owed_to_no_one(void **state)
+{
+	struct blame blames[] = {owed(WIRE_CULPRIT_UNKNOWN, 0, "", MS(400))};
+	char why[TRUTH_TEXT_BYTES];
+
+	(void)state;
+	blames[0].count = 0;
+	assert_int_equal(judged(blames, 1, why), VERDICT_FAIL);
+	assert_string_equal(why,
+			    "victim: of its time in runnable dwell blames unknown for 100.0 %");
+	/* the thread has waited twenty times */
+	assert_int_equal(judged_with(1, blames, 1, why), VERDICT_FAIL);
+	assert_int_equal(judged_with(2, blames, 1, why), VERDICT_INCONCLUSIVE);
+}
+
 static void test_several_threads_of_the_pattern_are_right(void **state)
 {
 	struct blame blames[] = {owed(WIRE_CULPRIT_THREAD, 5, "dwell", MS(150)),
@@ -121,6 +138,7 @@ int main(void)
 		cmocka_unit_test(test_named_culprits_are_right),
 		cmocka_unit_test(test_an_innocent_one_is_wrong),
 		cmocka_unit_test(test_losses_explain_a_few_waits_each),
+		cmocka_unit_test(test_waits_that_are_owed_to_no_one),
 		cmocka_unit_test(test_several_threads_of_the_pattern_are_right),
 		cmocka_unit_test(test_a_busy_machine_leaves_it_open),
 		cmocka_unit_test(test_hardly_any_time_is_not_judged),

@@ -4,6 +4,7 @@
 
 #include <locale.h>
 
+#include "code_time.h"
 #include "view/compare_threads.h"
 
 #define MS 1000000ULL
@@ -55,7 +56,7 @@ static void add(struct made *made, const char *program, enum wire_state meanwhil
 		struct shares *side = &made->sides[i % 2];
 
 		assert_int_equal(shares_add(side, &interval), 0);
-		assert_int_equal(shares_add_code(side, program, STATE_LOCK, function, 100 * MS), 0);
+		add_code_time(side, program, STATE_LOCK, function, 100 * MS);
 	}
 }
 
@@ -121,11 +122,9 @@ static void add_part(struct made *made, int side, int rest_ms)
 	row.states_ns[STATE_LOCK] = rest_ns + added_ns;
 	row.states_ns[STATE_IDLE] = 100 * MS - rest_ns - added_ns;
 	assert_int_equal(shares_add(&made->sides[side], &interval), 0);
-	assert_int_equal(shares_add_code(&made->sides[side], "db", STATE_LOCK, "rest", rest_ns), 0);
+	add_code_time(&made->sides[side], "db", STATE_LOCK, "rest", rest_ns);
 	if (added_ns)
-		assert_int_equal(
-			shares_add_code(&made->sides[side], "db", STATE_LOCK, "added", added_ns),
-			0);
+		add_code_time(&made->sides[side], "db", STATE_LOCK, "added", added_ns);
 }
 
 CASE(what_may_be_chance_is_not_denied)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/duration.h"
+#include "view/metrics.h"
 #include "view/otlp.h"
 
 #define BEGIN_NS (1700000000 * NS_PER_S) /* since 1970 */
@@ -84,10 +85,78 @@ CASE(a_group_that_was_forgotten_begins_when_it_is_back)
 	counters_release(&counters);
 }
 
+static void pass_family(void *data, const struct metric_family *family)
+{
+	(void)data;
+	(void)family;
+}
+
+static void take_folded(void *data, const struct metric_family *family,
+			const struct metric_point *point)
+{
+	uint64_t *folded = data;
+
+	if (!strcmp(family->name, "dwell_groups_folded"))
+		*folded = point->value;
+}
+
+CASE(names_of_all_kinds_that_found_no_room_are_counted)
+{
+	const struct metrics_service service = {0};
+	struct counters counters;
+	const struct metrics_input input = {&counters, &session, &service};
+	uint64_t folded = UINT64_MAX;
+	const struct metric_sink sink = {
+		.data = &folded, .family = pass_family, .point = take_folded};
+
+	assert_int_equal(counters_init(&counters, BY_PROCESS, 4, 0), 0);
+	metrics_walk(&input, &sink);
+	assert_int_equal(folded, 0);
+	counters.groups.unnamed = 1;
+	counters.reasons.unnamed = 20;
+	counters.blames.unnamed = 300;
+	metrics_walk(&input, &sink);
+	assert_int_equal(folded, 321);
+	counters_release(&counters);
+}
+
+CASE(what_was_taken_without_some_points_says_how_many)
+{
+	static const struct {
+		const char *answer;
+		size_t length;
+		uint64_t rejected;
+		const char *words;
+	} answers[] = {
+		{"", 0, 0, ""},
+		{"\x0a\x00", 2, 0, ""},
+		{"\x0a\x04\x12\x02hi", 6, 0, "hi"},
+		{"\x0a\x07\x08\xac\x02\x12\x02hi", 9, 300, "hi"},
+		/* the message comes first, or its end is missing */
+		{"\x0a\x06\x12\x02hi\x08\x07", 8, 7, "hi"},
+		{"\x0a\x40\x08\x05\x12\x20hi", 8, 5, "hi"},
+		/* of something else, or damaged */
+		{"ok", 2, 0, ""},
+		{"{\"partialSuccess\":{}}", 21, 0, ""},
+		{"\x0a\x03\x08\xff\xff", 5, 0, ""},
+		{"\x08\x01", 2, 0, ""},
+	};
+	char words[16];
+
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+		assert_int_equal(otlp_rejected((const uint8_t *)answers[i].answer,
+					       answers[i].length, words, sizeof(words)),
+				 answers[i].rejected);
+		assert_string_equal(words, answers[i].words);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(a_group_that_was_forgotten_begins_when_it_is_back),
+		cmocka_unit_test(names_of_all_kinds_that_found_no_room_are_counted),
+		cmocka_unit_test(what_was_taken_without_some_points_says_how_many),
 	};
 
 	return RUN(cases);

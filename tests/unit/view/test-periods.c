@@ -11,6 +11,7 @@ struct fixture {
 	struct counters counters;
 	struct session_info session;
 	uint64_t now_ns;
+	uint64_t clock_ns; /* by which the machine's clock differs from that; it may wrap */
 };
 
 static void begin(struct fixture *fixture, uint64_t length_ns)
@@ -35,7 +36,7 @@ static void second(struct fixture *fixture, uint64_t user_ns)
 				    .row_count = 1,
 				    .start_ns = fixture->now_ns,
 				    .end_ns = fixture->now_ns + NS_PER_S,
-				    .start_realtime_ns = fixture->now_ns};
+				    .start_realtime_ns = fixture->now_ns + fixture->clock_ns};
 
 	row.states_ns[STATE_USER] = user_ns;
 	fixture->now_ns += NS_PER_S;
@@ -99,6 +100,69 @@ CASE(time_that_was_not_measured_is_in_none)
 	end(&fixture);
 }
 
+/* That there are so many in the answer, in this order. */
+static void assert_written(const struct fixture *fixture, uint64_t from_ns, uint64_t to_ns,
+			   const uint64_t *users_ns, size_t count)
+{
+	struct output out;
+	const char *at;
+
+	assert_int_equal(output_init(&out, -1), 0);
+	periods_write(&fixture->periods, &out, 0, from_ns, to_ns);
+	output_char(&out, '\0');
+	at = out.buffer;
+	for (size_t i = 0; i < count; i++) {
+		const char *found, *next;
+		char user[64];
+
+		snprintf(user, sizeof(user), "\"user\":%llu}", (unsigned long long)users_ns[i]);
+		at = strstr(at, "\"duration_ns\"");
+		assert_non_null(at);
+		at++;
+		found = strstr(at, user);
+		next = strstr(at, "\"duration_ns\"");
+		assert_true(found && (!next || found < next));
+	}
+	assert_null(strstr(at, "\"duration_ns\""));
+	output_release(&out);
+}
+
+CASE(a_clock_that_is_set_changes_no_figure)
+{
+	static const uint64_t hour_ns = 3600 * NS_PER_S, year_ns = 365 * 24 * hour_ns;
+	struct fixture fixture;
+	uint64_t begin_ns;
+
+	begin(&fixture, 2 * NS_PER_S);
+	fixture.clock_ns = year_ns;
+	begin_ns = fixture.now_ns + fixture.clock_ns;
+	second(&fixture, 1);
+	second(&fixture, 2);
+	/* back, between two periods */
+	fixture.clock_ns -= hour_ns;
+	second(&fixture, 4);
+	/* forward, in the middle of one */
+	fixture.clock_ns += year_ns;
+	second(&fixture, 8);
+	second(&fixture, 16);
+	/* back, in the middle of one */
+	fixture.clock_ns -= 2 * year_ns - hour_ns;
+	second(&fixture, 32);
+	assert_int_equal(fixture.periods.levels[0].count, 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_period(&fixture, i, 2, (uint64_t[]){1 + 2, 4 + 8, 16 + 32}[i]);
+	/* each by its clock when it began, in the order in which they were measured */
+	assert_int_equal(kept(&fixture, 0)->start_realtime_ns, begin_ns);
+	assert_int_equal(kept(&fixture, 1)->start_realtime_ns, begin_ns + 2 * NS_PER_S - hour_ns);
+	assert_int_equal(kept(&fixture, 2)->start_realtime_ns,
+			 begin_ns + 4 * NS_PER_S - hour_ns + year_ns);
+	assert_written(&fixture, 0, 0, (uint64_t[]){3, 12, 48}, 3);
+	assert_written(&fixture, begin_ns - hour_ns, begin_ns + hour_ns, (uint64_t[]){3, 12}, 2);
+	assert_written(&fixture, begin_ns, begin_ns + year_ns / 2, (uint64_t[]){3}, 1);
+	assert_written(&fixture, begin_ns + hour_ns, 0, (uint64_t[]){48}, 1);
+	end(&fixture);
+}
+
 CASE(the_oldest_make_room)
 {
 	struct fixture fixture;
@@ -126,6 +190,7 @@ int main(void)
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(a_period_has_what_was_counted_in_it),
 		cmocka_unit_test(time_that_was_not_measured_is_in_none),
+		cmocka_unit_test(a_clock_that_is_set_changes_no_figure),
 		cmocka_unit_test(the_oldest_make_room),
 	};
 

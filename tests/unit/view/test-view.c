@@ -506,6 +506,50 @@ CASE(several_threads_that_cost_others_are_not_the_first)
 	session_release(&session);
 }
 
+/* As above, where they are a culprit; processes of a name are no one of them either. */
+CASE(a_culprit_may_stand_for_several)
+{
+	struct session_info session = {
+		.wire = {.source = WIRE_SOURCE_BPF, .flags = WIRE_SESSION_BLAME}};
+	struct blame blames[] = {{.kind = WIRE_CULPRIT_THREAD,
+				  .state = STATE_RUNNABLE,
+				  .victim = {.tid = 12, .pid = 10, .comm = "worker"},
+				  .culprit = {.pid = 10, .comm = "wl"},
+				  .total_ns = 200},
+				 {.kind = WIRE_CULPRIT_THREAD,
+				  .state = STATE_RUNNABLE,
+				  .victim = {.tid = 12, .pid = 10, .comm = "worker"},
+				  .culprit = {.comm = "sh"},
+				  .has_meanwhile = true,
+				  .meanwhile = {.state = WIRE_DISK, .syscall = -1},
+				  .total_ns = 100}};
+	char text[96];
+
+	blame_describe(text, sizeof(text), &blames[0], &session);
+	assert_string_equal(text, "ran instead: threads of wl 10");
+	blame_describe(text, sizeof(text), &blames[1], &session);
+	assert_string_equal(text,
+			    "ran instead: sh, meanwhile disk page fault (several of that name)");
+	assert_non_null(strstr(blame_page(&session, BY_THREAD, BLAME_SUFFERED, blames, 2),
+			       "  ran instead: threads of wl 10\n"));
+	assert_non_null(
+		strstr(blame_page(&session, BY_THREAD, BLAME_SUFFERED, blames, 2),
+		       "  ran instead: sh, meanwhile disk page fault (several of that name)\n"));
+	/* of a lock, too: its name may be the process's */
+	blames[0].state = STATE_LOCK;
+	blame_describe(text, sizeof(text), &blames[0], &session);
+	assert_string_equal(text, "ended by threads of wl 10");
+	/* by process the number is right, and who held a lock of its own is known by name */
+	blames[0].victim.tid = 0;
+	blame_describe(text, sizeof(text), &blames[0], &session);
+	assert_string_equal(text, "ended by its own wl");
+	blames[0].state = STATE_RUNNABLE;
+	blames[0].culprit.pid = 11;
+	blame_describe(text, sizeof(text), &blames[0], &session);
+	assert_string_equal(text, "ran instead: wl 11");
+	session_release(&session);
+}
+
 CASE(limits_and_disks_are_named_as_far_as_they_are_known)
 {
 	struct blame blame = {.kind = WIRE_CULPRIT_THROTTLE, .state = STATE_RUNNABLE};
@@ -550,6 +594,7 @@ int main(void)
 		cmocka_unit_test(a_long_cgroup_is_known_by_its_end),
 		cmocka_unit_test(what_has_no_known_cgroup_is_not_nameless),
 		cmocka_unit_test(several_threads_that_cost_others_are_not_the_first),
+		cmocka_unit_test(a_culprit_may_stand_for_several),
 		cmocka_unit_test(limits_and_disks_are_named_as_far_as_they_are_known),
 	};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "command/load_child.h"
+#include "results/load_children.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Runs of `dwell load` that are measured to be put together, each in a process of its own, one
- * after the other: of --ab and --sweep.
+ * after the other: of --ab (results/load_pairs.h) and --sweep (results/load_rounds.h).
  */
-#ifndef DWELL_COMMAND_LOAD_CHILD_H
-#define DWELL_COMMAND_LOAD_CHILD_H
+#ifndef DWELL_RESULTS_LOAD_CHILDREN_H
+#define DWELL_RESULTS_LOAD_CHILDREN_H
 
 #include <signal.h>
 #include <stdbool.h>
@@ -12,14 +12,19 @@
 #include "base/error.h"
 #include "load/side.h"
 
+/* With so many in a row that do not come to their end, no other is tried. */
+#define LOAD_CHILDREN_VOID_MAX 3
+
 struct load_children {
-	void *data; /* for both */
+	void *data; /* for these */
 	/*
 	 * In the child, which is to end with the exit status of a run: its standard output takes
 	 * the report as JSON. `parent`, `out` and `error` are for forked_prepare().
 	 */
 	void (*become)(void *data, pid_t parent, int out, int error);
 	void (*tick)(void *data); /* while it runs, now and then */
+	/* What the person who waits has to know meanwhile. */
+	void (*warn)(void *data, const char *text);
 	bool interrupted; /* by a signal: the run that there was is ended, and no other begun */
 	sigset_t heard, mask;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "load/pressure.h"
+#include "base/pressure.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -35,17 +36,19 @@ static bool read_waiting(uint64_t *ret_ns)
 
 static void read_cpus(struct pressure_mark *mark, unsigned int cpu_count)
 {
+	if (!cpu_count)
+		return;
 	mark->cpus = calloc(cpu_count, sizeof(*mark->cpus));
 	if (mark->cpus && machine_time_read_cpus(mark->cpus, cpu_count, MACHINE_TIME) < 0)
 		pressure_mark_release(mark);
 	mark->cpu_count = mark->cpus ? cpu_count : 0;
 }
 
-void pressure_mark(struct pressure_mark *mark, unsigned int cpu_count, uint64_t scheduler_ns,
+void pressure_mark(struct pressure_mark *mark, unsigned int cpu_count, uint64_t beside_ns,
 		   uint64_t throttled_ns)
 {
 	pressure_mark_release(mark);
-	*mark = (struct pressure_mark){.at_ns = clock_monotonic_ns(), .scheduler_ns = scheduler_ns};
+	*mark = (struct pressure_mark){.at_ns = clock_monotonic_ns(), .beside_ns = beside_ns};
 	mark->measured = machine_time_read(&mark->machine, MACHINE_TIME) >= 0;
 	read_cpus(mark, cpu_count);
 	mark->own_ns = used_by(RUSAGE_SELF) + used_by(RUSAGE_CHILDREN);
@@ -87,8 +90,8 @@ void pressure_between(struct pressure *pressure, const struct pressure_mark *bef
 	pressure->cpu_ns = pressure->elapsed_ns * (uint64_t)cpus;
 	pressure->own_ns = after->own_ns - before->own_ns;
 	/* less than before: it has ended, and is a child of ours or was not to be asked any more */
-	if (after->scheduler_ns > before->scheduler_ns)
-		pressure->own_ns += after->scheduler_ns - before->scheduler_ns;
+	if (after->beside_ns > before->beside_ns)
+		pressure->own_ns += after->beside_ns - before->beside_ns;
 	pressure->busy_ns = passed.busy_ns;
 	pressure->stolen_ns = passed.stolen_ns;
 	used_ns = pressure->own_ns + pressure->stolen_ns;
@@ -96,4 +99,15 @@ void pressure_between(struct pressure *pressure, const struct pressure_mark *bef
 	pressure->has_waiting = before->has_waiting && after->has_waiting;
 	if (pressure->has_waiting)
 		pressure->waiting_ns = after->waiting_ns - before->waiting_ns;
+}
+
+double pressure_lacked(const struct pressure *pressure, unsigned int wanted)
+{
+	double all, left;
+
+	if (!pressure->measured || !pressure->elapsed_ns || !wanted)
+		return 0;
+	all = (double)pressure->cpu_ns / (double)pressure->elapsed_ns;
+	left = all * (1 - pressure_taken(pressure));
+	return fmax(0, 1 - left / fmin(wanted, all));
 }
