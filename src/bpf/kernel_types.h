@@ -65,8 +65,14 @@ struct file {
 	void *private_data;
 };
 
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+};
+
 struct mm_struct {
 	struct file *exe_file;
+	unsigned long start_stack; /* of the first thread, at exec */
 };
 
 /* A pointer and nothing else: what reads a pointer in an array. */

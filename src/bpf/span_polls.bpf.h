@@ -7,6 +7,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "bpf/account.bpf.h"
+#include "bpf/arch.bpf.h"
 #include "bpf/span_bounds.bpf.h"
 #include "bpf/span_unprobed.bpf.h"
 #include "bpf/spans.bpf.h"
@@ -66,6 +67,50 @@ static __always_inline struct span_poll_counts *poll_counts(void)
 	return bpf_map_lookup_elem(&span_polls, &key);
 }
 
+/* Those that began on a stack that is not known as their thread's own. */
+__u64 polls_elsewhere;
+
+struct stack_area {
+	__u64 start, end;
+};
+
+static long note_area(struct task_struct *task, struct vm_area_struct *area,
+		      struct stack_area *noted)
+{
+	(void)task;
+	noted->start = area->vm_start;
+	noted->end = area->vm_end;
+	return 0;
+}
+
+/*
+ * Whether the thread's own stack is in use, rather than that of a coroutine or a signal handler.
+ * The first thread's is where the kernel has put its arguments; C libraries have the memory that
+ * the thread pointer is of at the upper end of all others. False where the kernel cannot say now,
+ * because the process maps memory.
+ */
+static __noinline int is_own_stack(struct task_struct *task, struct worker *worker, __u64 pointer)
+{
+	struct stack_area area = {0};
+	__u64 within, high;
+	bool is_first;
+
+	if (!task || !worker)
+		return 0;
+	if (pointer >= worker->own_low && pointer < worker->own_high)
+		return 1;
+	if (bpf_find_vma(task, pointer, note_area, &area, 0))
+		return 0;
+	is_first = task->pid == task->tgid;
+	within = is_first ? BPF_CORE_READ(task, mm, start_stack) : arch_thread_pointer(task);
+	high = is_first ? area.end : within;
+	if (within < area.start || within > area.end || pointer >= high)
+		return 0;
+	worker->own_low = area.start;
+	worker->own_high = high;
+	return 1;
+}
+
 /* What is known of closures, by their number. */
 enum { CLOSURE_UNKNOWN, CLOSURE_LIFE, CLOSURE_POOL };
 struct {
@@ -108,7 +153,9 @@ static __noinline int enter_closure(struct worker *worker, __u32 number, __u64 n
 	return 0;
 }
 
-static __always_inline int poll_begins(struct pt_regs *ctx, struct span_poll_counts *counts)
+/* Whether its end is to be seen. `own`: only where it is on its thread's own stack. */
+static __always_inline bool poll_begins(struct pt_regs *ctx, struct span_poll_counts *counts,
+					bool own)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 cookie = bpf_get_attach_cookie(ctx);
@@ -118,15 +165,15 @@ static __always_inline int poll_begins(struct pt_regs *ctx, struct span_poll_cou
 	__u32 depth;
 
 	if (!account)
-		return 0;
+		return false;
 	if (!worker_may_be(task))
-		return 0;
+		return false;
 	worker = worker_make(task);
 	if (!worker)
-		return 0;
+		return false;
 	if (SPAN_COOKIE_KIND(cookie) == SPAN_POOL) {
 		worker->kind = SPAN_POOL;
-		return 0;
+		return false;
 	}
 	now_ns = bpf_ktime_get_ns();
 	if (SPAN_COOKIE_KIND(cookie) == SPAN_CLOSURE)
@@ -134,23 +181,27 @@ static __always_inline int poll_begins(struct pt_regs *ctx, struct span_poll_cou
 	if (SPAN_COOKIE_KIND(cookie) == SPAN_LIFE) {
 		worker->kind = SPAN_POLL;
 		send_launch(worker, now_ns);
-		return 0;
+		return false;
 	}
 	if (worker->closure) {
 		closure_learn(worker->closure, CLOSURE_LIFE);
 		worker->closure = 0;
 	}
 	stack = arch_user_frame(ctx).stack;
-	worker->pending = 0;
 	if (counts)
 		counts->polls++;
+	if (own && !is_own_stack(task, worker, stack)) {
+		__sync_fetch_and_add(&polls_elsewhere, 1);
+		return false;
+	}
+	worker->pending = 0;
 	span_refresh(worker, account);
 	span_learn_slot(worker, stack);
 	if (span_is_run(worker))
 		span_end_run(worker, account, now_ns, now_ns);
 	/* the probes are about to go: its return would not be seen */
 	if (span_unprobed)
-		return 0;
+		return false;
 	if (span_is_endless(worker))
 		span_finish(worker, account, now_ns);
 	span_forget_gone(worker, stack);
@@ -158,7 +209,7 @@ static __always_inline int poll_begins(struct pt_regs *ctx, struct span_poll_cou
 	depth = worker->depth - 1;
 	if (depth < SPAN_LEVELS)
 		span_level_at(worker, depth)->stack = stack;
-	return 0;
+	return true;
 }
 
 static __always_inline int poll_ends(void)

@@ -37,7 +37,7 @@ int on_poll(struct pt_regs *ctx)
 	struct span_poll_counts *counts = poll_counts();
 	__u64 start_ns = poll_timer(counts);
 
-	poll_begins(ctx, counts);
+	poll_begins(ctx, counts, false);
 	poll_timed(counts, start_ns, false);
 	return 0;
 }
@@ -51,6 +51,28 @@ int on_poll_end(struct pt_regs *ctx)
 	poll_ends();
 	poll_timed(counts, start_ns, true);
 	return 0;
+}
+
+/*
+ * Both, where the kernel has sessions. It keeps calls whose returns are probed in the order of one
+ * stack: where a thread has several, it would drop one that is not over, and kill the process when
+ * that returns. So a poll on any other stack than the thread's own gets no probe at its end.
+ */
+SEC("?uprobe")
+int on_poll_session(struct pt_regs *ctx)
+{
+	struct span_poll_counts *counts = poll_counts();
+	__u64 start_ns = poll_timer(counts);
+	bool ends = arch_user_frame(ctx).address != bpf_get_func_ip(ctx);
+	/* of none: what a probe costs is measured by both its ends */
+	bool wanted = !(bpf_get_attach_cookie(ctx) >> 8);
+
+	if (ends)
+		poll_ends();
+	else
+		wanted |= poll_begins(ctx, counts, true);
+	poll_timed(counts, start_ns, ends);
+	return !ends && !wanted;
 }
 
 /* A word of the stack has been written to where polls begin: capture/stack_watch.h. */

@@ -165,6 +165,7 @@ struct worker {
 	/* of a task of which probes were asked for and it was none: until when not again */
 	__u64 distrusted, distrust_ns, distrusted_ns;
 	__u64 turn_lock; /* address of the lock that it waited for last in this turn; 0: none */
+	__u64 own_low, own_high;      /* its thread's own stack, as last seen; 0, 0: not known */
 	__u64 totals_ns[WIRE_STATES]; /* of span_send(), whose stack has no room for it */
 	__u32 looked_at_tid;	      /* whose span an iterator ends; 0: it does so itself */
 	__u32 looked_at_pid;

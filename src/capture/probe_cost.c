@@ -78,23 +78,34 @@ static int find_offset(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
+/* In this process, as the probe of no function. A descriptor, or a negative errno. */
+static int attach(const struct bpf_program *program, uint64_t offset, enum uprobe_multi_at at)
+{
+	const uint64_t cookie = SPAN_COOKIE(SPAN_POLL, 0);
+
+	return uprobe_multi_attach(bpf_program__fd(program), SELF_PROGRAM, (uint32_t)getpid(),
+				   &offset, &cookie, 1, at);
+}
+
 /* 0: they could not be attached. */
 static uint64_t traps_ns(struct dwell_bpf *bpf, bool stepped)
 {
 	void (*probed_function)(void) = stepped ? dwell_steps : dwell_pushes;
 	struct place place = {.address = (uintptr_t)probed_function};
-	const uint64_t cookie = SPAN_COOKIE(SPAN_POLL, 0);
+	const bool session = bpf_program__autoload(bpf->progs.on_poll_session);
 	cleanup_close int at_return = -1, at_entry = -1;
 	uint64_t bare_ns = batch_ns(probed_function), probed_ns;
 
 	dl_iterate_phdr(find_offset, &place);
 	if (!place.offset)
 		return 0;
-	at_return = uprobe_multi_attach(bpf_program__fd(bpf->progs.on_poll_end), SELF_PROGRAM,
-					(uint32_t)getpid(), &place.offset, &cookie, 1, true);
-	at_entry = uprobe_multi_attach(bpf_program__fd(bpf->progs.on_poll), SELF_PROGRAM,
-				       (uint32_t)getpid(), &place.offset, &cookie, 1, false);
-	if (at_return < 0 || at_entry < 0)
+	if (!session)
+		at_return = attach(bpf->progs.on_poll_end, place.offset, UPROBE_MULTI_RETURN);
+	if (session)
+		at_entry = attach(bpf->progs.on_poll_session, place.offset, UPROBE_MULTI_SESSION);
+	else if (at_return >= 0)
+		at_entry = attach(bpf->progs.on_poll, place.offset, UPROBE_MULTI_ENTRY);
+	if (at_entry < 0)
 		return 0;
 	probed_ns = batch_ns(probed_function);
 	return probed_ns > bare_ns ? (probed_ns - bare_ns) / BATCH_CALLS : 0;

@@ -67,6 +67,22 @@ __u32 span_probes_sites(const struct span_options *options)
 						     : SPAN_SITES_MAX;
 }
 
+static void attach_as(struct bpf_program *program, int attach_type)
+{
+	bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)attach_type);
+}
+
+static void attach_as_one(struct dwell_bpf *bpf)
+{
+	bool session = uprobe_session_works();
+
+	attach_as(bpf->progs.on_poll, UPROBE_MULTI_ATTACH_TYPE);
+	attach_as(bpf->progs.on_poll_end, UPROBE_MULTI_ATTACH_TYPE);
+	attach_as(bpf->progs.on_poll_session, UPROBE_SESSION_ATTACH_TYPE);
+	bpf_program__set_autoload(bpf->progs.on_poll_end, !session);
+	bpf_program__set_autoload(bpf->progs.on_poll_session, session);
+}
+
 void span_probes_configure(struct dwell_bpf *bpf, const struct span_options *options)
 {
 	__u32 stacks = stacks_at_once(options);
@@ -80,12 +96,8 @@ void span_probes_configure(struct dwell_bpf *bpf, const struct span_options *opt
 	bpf_program__set_autoload(bpf->progs.on_poll, options->probe_count > 0);
 	bpf_program__set_autoload(bpf->progs.on_poll_end, options->probe_count > 0);
 	bpf_program__set_autoload(bpf->progs.on_poll_again, options->probe_count > 0);
-	if (options->probe_count && uprobe_multi_works()) {
-		bpf_program__set_expected_attach_type(
-			bpf->progs.on_poll, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
-		bpf_program__set_expected_attach_type(
-			bpf->progs.on_poll_end, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
-	}
+	if (options->probe_count && uprobe_multi_works())
+		attach_as_one(bpf);
 	for (size_t i = 0; i < options->probe_count; i++)
 		bpf->rodata->span_lives |= options->probes[i].kind == SPAN_LIFE ||
 					   options->probes[i].kind == SPAN_CLOSURE;
@@ -217,16 +229,23 @@ static int open_files(struct span_probes *probes)
 	return result;
 }
 
+static const struct bpf_program *program_at(const struct dwell_bpf *bpf, enum uprobe_multi_at at)
+{
+	return at == UPROBE_MULTI_SESSION  ? bpf->progs.on_poll_session
+	       : at == UPROBE_MULTI_RETURN ? bpf->progs.on_poll_end
+					   : bpf->progs.on_poll;
+}
+
 /*
  * Those probes of the file that the one at `first` is in that are of tasks, or of all else, as one
  * link; returns how many.
  */
-static int attach_file(struct span_probes *probes, size_t first, bool tasks, bool at_return)
+static int attach_file(struct span_probes *probes, size_t first, bool tasks,
+		       enum uprobe_multi_at at)
 {
 	const struct span_options *options = probes->options;
 	const char *path = options->probes[first].path;
-	const struct bpf_program *program =
-		at_return ? probes->bpf->progs.on_poll_end : probes->bpf->progs.on_poll;
+	const struct bpf_program *program = program_at(probes->bpf, at);
 	cleanup_free uint64_t *offsets = calloc(options->probe_count, sizeof(*offsets));
 	cleanup_free uint64_t *cookies = calloc(options->probe_count, sizeof(*cookies));
 	char opened[sizeof("/proc/self/fd/") + 10];
@@ -247,7 +266,7 @@ static int attach_file(struct span_probes *probes, size_t first, bool tasks, boo
 		return 0;
 	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", file_of(probes, path));
 	result = uprobe_multi_attach(bpf_program__fd(program), opened, options->pid, offsets,
-				     cookies, count, at_return);
+				     cookies, count, at);
 	if (result >= 0)
 		result = keep_fd(probes, result, tasks);
 	return result < 0 ? result : (int)count;
@@ -257,6 +276,10 @@ static int attach_file(struct span_probes *probes, size_t first, bool tasks, boo
 static int attach_together(struct span_probes *probes, bool tasks)
 {
 	const struct span_options *options = probes->options;
+	const enum uprobe_multi_at at =
+		tasks && bpf_program__autoload(probes->bpf->progs.on_poll_session)
+			? UPROBE_MULTI_SESSION
+			: UPROBE_MULTI_ENTRY;
 	int attached = 0;
 
 	for (size_t i = 0; i < options->probe_count; i++) {
@@ -269,10 +292,10 @@ static int attach_together(struct span_probes *probes, bool tasks)
 			continue; /* with that */
 		/* an end without a beginning is nothing, a beginning without an end a leak; who
 		 * works for the pool may block: only that it does is of interest */
-		if (tasks)
-			result = attach_file(probes, i, tasks, true);
+		if (tasks && at == UPROBE_MULTI_ENTRY)
+			result = attach_file(probes, i, tasks, UPROBE_MULTI_RETURN);
 		if (result >= 0)
-			result = attach_file(probes, i, tasks, false);
+			result = attach_file(probes, i, tasks, at);
 		if (result < 0)
 			return result;
 		attached += result;
@@ -316,6 +339,16 @@ int span_probes_polls_on(struct span_probes *probes)
 int span_probes_polls_next(struct span_probes *probes)
 {
 	return probes->poll_fd_count ? probes->poll_fds[--probes->poll_fd_count] : -1;
+}
+
+int span_probes_report(struct span_probes *probes, struct record_sink sink)
+{
+	if (probes->elsewhere_reported || !probes->bpf || !probes->bpf->bss->polls_elsewhere)
+		return 0;
+	probes->elsewhere_reported = true;
+	return sink_missing(sink, "polls",
+			    "tasks are polled on stacks that are not their threads' own, as of "
+			    "coroutines: those polls are not measured");
 }
 
 static int attach_probes(struct span_probes *probes, struct record_sink sink)

@@ -29,6 +29,7 @@ struct span_probes {
 		int fd;
 	} * files;
 	size_t file_count, file_room;
+	bool elsewhere_reported;
 	bool are_stepped; /* most of what polls tasks: probe_is_stepped() */
 	struct cpu_samples samples;
 };
@@ -47,6 +48,9 @@ int span_probes_attach_polls(struct span_probes *probes, struct dwell_bpf *bpf,
 /* Reports what the kernel refuses as missing. 0 or a negative errno; detach in either case. */
 int span_probes_attach(struct span_probes *probes, struct dwell_bpf *bpf,
 		       const struct span_options *options, struct record_sink sink) must_check;
+
+/* At each snapshot: what was not measured so far, once. 0 or a negative errno. */
+int span_probes_report(struct span_probes *probes, struct record_sink sink) must_check;
 
 /* Whether those of what polls tasks may be attached and detached by themselves. */
 bool span_probes_may_change(const struct span_probes *probes);

@@ -682,6 +682,8 @@ int spans_tell(struct spans *spans, uint64_t instant_ns, struct record_sink sink
 
 	int result = span_stacks_report(&spans->stacks, sink);
 
+	if (result >= 0)
+		result = span_probes_report(&spans->probes, sink);
 	if (result < 0)
 		return result;
 	fill_use(spans, &record);

@@ -35,28 +35,29 @@ static int create(const struct link_create *create)
 }
 
 int uprobe_multi_attach(int program_fd, const char *path, uint32_t pid, const uint64_t *offsets,
-			const uint64_t *cookies, uint32_t count, bool at_return)
+			const uint64_t *cookies, uint32_t count, enum uprobe_multi_at at)
 {
 	return create(&(struct link_create){
 		.program_fd = (uint32_t)program_fd,
-		.attach_type = UPROBE_MULTI_ATTACH_TYPE,
+		.attach_type = at == UPROBE_MULTI_SESSION ? UPROBE_SESSION_ATTACH_TYPE
+							  : UPROBE_MULTI_ATTACH_TYPE,
 		.path = (uintptr_t)path,
 		.offsets = (uintptr_t)offsets,
 		.cookies = (uintptr_t)cookies,
 		.count = count,
-		.multi_flags = at_return ? AT_RETURN : 0,
+		.multi_flags = at == UPROBE_MULTI_RETURN ? AT_RETURN : 0,
 		.pid = pid,
 	});
 }
 
-static int load_nothing(void)
+static int load_nothing(int attach_type)
 {
 	static const struct bpf_insn code[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, options,
-		    .expected_attach_type = (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+		    .expected_attach_type = (enum bpf_attach_type)attach_type);
 
 	return bpf_prog_load(BPF_PROG_TYPE_KPROBE, "probe", "GPL", code, ARRAY_SIZE(code),
 			     &options);
@@ -69,12 +70,25 @@ static int load_nothing(void)
 bool uprobe_multi_works(void)
 {
 	static const uint64_t offset;
-	int program_fd = load_nothing(), exists, filters;
+	int program_fd = load_nothing(UPROBE_MULTI_ATTACH_TYPE), exists, filters;
 
 	if (program_fd < 0)
 		return false;
-	exists = uprobe_multi_attach(program_fd, "/", 0, &offset, NULL, 1, false);
-	filters = uprobe_multi_attach(program_fd, "/", UINT32_MAX, &offset, NULL, 1, false);
+	exists = uprobe_multi_attach(program_fd, "/", 0, &offset, NULL, 1, UPROBE_MULTI_ENTRY);
+	filters = uprobe_multi_attach(program_fd, "/", UINT32_MAX, &offset, NULL, 1,
+				      UPROBE_MULTI_ENTRY);
 	close(program_fd);
 	return exists == -EBADF && filters == -EINVAL;
+}
+
+bool uprobe_session_works(void)
+{
+	static const uint64_t offset;
+	int program_fd = load_nothing(UPROBE_SESSION_ATTACH_TYPE), exists;
+
+	if (program_fd < 0)
+		return false;
+	exists = uprobe_multi_attach(program_fd, "/", 0, &offset, NULL, 1, UPROBE_MULTI_SESSION);
+	close(program_fd);
+	return exists == -EBADF;
 }

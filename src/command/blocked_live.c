@@ -32,6 +32,7 @@ int blocked_take_interval(void *data, struct interval *interval, struct error *e
 	struct blocked *blocked = data;
 
 	blocked->session = interval->session;
+	blocked->polls_elsewhere = session_misses(interval->session, "polls");
 	blocked_note_end(blocked, interval);
 	blocked_note_exec(blocked);
 	stalls_add_interval(blocked->stalls, interval);
@@ -179,7 +180,8 @@ int blocked_run_live(struct blocked *blocked, struct error *error)
 	if (result >= 0)
 		result = watch_workers(blocked, error);
 	if (result >= 0 && !blocked->quit)
-		result = runtime_spans_check(spans, blocked->stalls, error);
+		result = runtime_spans_check(spans, blocked->stalls, blocked->polls_elsewhere,
+					     error);
 	runtime_spans_release(spans, &plan);
 	return result;
 }

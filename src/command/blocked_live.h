@@ -14,10 +14,11 @@ struct blocked {
 	struct stalls *stalls;
 	struct starvation starvation;
 	const struct session_info *session; /* NULL: no interval yet */
-	struct blocked_tui tui;		    /* open if that is the format */
-	bool quit;			    /* by a key */
-	struct child child;		    /* the command, until it is watched */
-	bool has_ended;			    /* the process */
+	bool polls_elsewhere;	/* some polls were on other stacks than their threads' own */
+	struct blocked_tui tui; /* open if that is the format */
+	bool quit;		/* by a key */
+	struct child child;	/* the command, until it is watched */
+	bool has_ended;		/* the process */
 	int wait_status;
 	struct blocked_program {
 		uint64_t device, inode;

@@ -89,7 +89,7 @@ static bool is_stopped(uint32_t pid)
 }
 
 int runtime_spans_check(const struct span_options *spans, struct stalls *stalls,
-			struct error *error)
+			bool polls_elsewhere, struct error *error)
 {
 	char names[160];
 	size_t count, matching;
@@ -98,6 +98,12 @@ int runtime_spans_check(const struct span_options *spans, struct stalls *stalls,
 	for (size_t i = 0; i < count; i++)
 		if (workers[i].last.kind != WIRE_SPAN_POOL)
 			return 0;
+	if (polls_elsewhere)
+		return error_set(error, ENOENT,
+				 "no worker found: %s polls all its tasks on stacks that are not "
+				 "their threads' own, as of coroutines, which is not measured; use "
+				 "dwell top",
+				 spans->process);
 	if (!thread_names(spans->pid, "", &matching, names, sizeof(names)))
 		return error_set(error, ENOENT,
 				 "no worker found: no thread of %s polled a task or waited for "

@@ -20,9 +20,11 @@ int runtime_spans_make(struct span_options *spans, struct runtime_plan *plan,
 
 void runtime_spans_release(struct span_options *spans, struct runtime_plan *plan);
 
-/* At the end: -ENOENT if there was no worker; the error says which threads the process has, if any.
+/*
+ * At the end: -ENOENT if there was no worker; the error says which threads the process has, if any,
+ * or that polls were on other stacks than threads' own.
  */
 int runtime_spans_check(const struct span_options *spans, struct stalls *stalls,
-			struct error *error) must_check;
+			bool polls_elsewhere, struct error *error) must_check;
 
 #endif

@@ -206,6 +206,8 @@ static void write_no_hotspot(struct output *out, const struct blocked_summary *s
 			      "\nNo poll of a task and no turn of a loop was seen: what is listed "
 			      "waited or computed all the time, or is no worker that dwell knows "
 			      "(a loop that has nothing but timers is none).\n");
+	else if (summary->session && session_misses(summary->session, "polls"))
+		output_string(out, "\nNo poll was on its thread's own stack.\n");
 	else
 		output_string(out,
 			      "\nNo thread polled a task or waited for events as a loop does.\n");
